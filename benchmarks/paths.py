@@ -17,6 +17,7 @@ from sensorstream.model.terms import IRI
 from sensorstream.network.node import Node
 from sensorstream.network.operators.path_closure import ClosureOperator
 from sensorstream.network.operators.row_operators import ConstantOperator
+from sensorstream.network.plan.nodes import ConstantPlan
 from sensorstream.network.rows import Row
 from tests.network.operators.walked_closure import WalkedClosure
 
@@ -92,7 +93,7 @@ def cost(
     kind: Callable[..., Node], steps: Sequence[Row], changes: Sequence[Change], fixed: Any
 ) -> float:
     """Milliseconds a change; the rows it gives out are counted in."""
-    source = ConstantOperator(("one", "other"), tuple(dict.fromkeys(steps)))
+    source = ConstantOperator(ConstantPlan(("one", "other"), tuple(dict.fromkeys(steps))))
     node = kind(source, ("one", "other"), *fixed)
     node.load()
     gc.collect()

@@ -1,21 +1,19 @@
-"""All errors that SensorStream raises on purpose: a tree, with a class for each kind of fault.
+"""The errors that SensorStream raises on purpose: a tree, with a class for each kind of fault.
 
-``code`` is stable: clients may switch on it. It names the problem type in REST answers,
-the fault code in SOAP and the line a command prints; docs/operate/reference.md lists all codes.
-A class without a ``code`` of its own has that of its parent.
+``code`` is stable: clients may switch on it. It names the problem type in REST answers, the fault
+code in SOAP and the line a command prints; docs/operate/reference.md lists all codes. A class
+without a ``code`` of its own has that of its parent.
 
 Ten kinds of exception are not in the tree, because they are not errors for a user to read:
 ``alerts.poster.ConnectError`` (the next address of a receiver is tried),
-``processes.fork_once._HungError`` (has what a fork does done once more),
+``processes.fork_once._HungError`` (the work of a fork is done once more),
 ``mapping.term_maps.SkipIndividual`` (a rule leaves an individual out),
 ``network.recursion.evaluated_stratum.BrokenRules`` (takes failed derivation rules out of force),
 ``reasoning.dl.bounds.clauses.Untreated`` (a bound leaves an axiom out),
-``reasoning.dl.reasoner_process.Unanswered`` (tells a question that failed from a process that
-ended),
-``reasoning.dl.gap.window_entailments._Equal`` (twins are told of by their own names),
-``server.soap.Fault`` (carries a problem to the SOAP endpoint),
-``server.http_connection._Refused`` (ends the parsing of a request), and the exceptions of ``click``
-in the command line.
+``reasoning.dl.reasoner_process.Unanswered`` (a question failed, but the process did not end),
+``reasoning.dl.gap.window_entailments._Equal`` (twins are reported by their own names),
+``server.soap.Fault`` (carries a problem to the SOAP endpoint), ``server.http_connection._Refused``
+(ends the parsing of a request), and the exceptions of ``click`` in the command line.
 """
 
 from __future__ import annotations
@@ -27,13 +25,13 @@ from hashlib import sha256
 from typing import Any, ClassVar, Final
 
 LONGEST: Final = 10_000
-"""Characters of a text that is told."""
+"""The most characters of a text in an error."""
 MOST: Final = 100
-"""Texts of a list that is told."""
+"""The most texts of a list in an error."""
 LONGEST_PATH: Final = 500
-"""Characters of the path of a request that are kept of it."""
+"""The most characters of the path of a request that are kept."""
 _END: Final = 1_000
-"""Characters of the end that are kept: it often says what was expected."""
+"""Characters kept of the end of a long text: it often says what was expected."""
 _DIGITS: Final = 16
 
 
@@ -76,25 +74,23 @@ class Position:
 class SensorStreamError(Exception):
     """An error without a code of its own; the root of the tree.
 
-    ``message`` says what is wrong, where, and what was expected.
-
-    ``message_id`` names the journalled message that could not be taken in, where there is one;
-    ``rule`` the semantic rule that failed on it.
-    ``problem`` is the problem document (RFC 9457) of an error that a server has answered with.
+    ``message`` says what is wrong, where, and what was expected. ``message_id`` names the
+    journalled message that could not be taken in, where there is one; ``rule`` the semantic rule
+    that failed on it. ``problem`` is the problem document (RFC 9457) of a server's error.
     """
 
     code: ClassVar[str] = "error"
     of_system: ClassVar[bool] = False
-    """Whether the system has failed, and not what a user has given."""
+    """Whether the system has failed, and not the input of a user."""
 
     def __init_subclass__(cls, *, code: str = "", of_system: bool = False) -> None:
-        # Without one of its own it has its parent's.
+        # A class without a code of its own has its parent's.
         if code:
             cls.code = code
         cls.of_system = of_system or cls.of_system
 
     def __init__(self, message: str, *, position: Position | None = None) -> None:
-        # It may quote a value of any length.
+        # The message may quote a value of any length.
         message = shortened(message)
         super().__init__(message)
         self.message = message
@@ -202,11 +198,11 @@ class InvalidTerm(MessageError, code="invalid-term"):
 
 @dataclass(frozen=True, slots=True)
 class Contradiction:
-    """What cannot be true together, for people: a minimal set unless ``limits`` says otherwise.
+    """A conflict of statements, for people: a minimal set unless ``limits`` says otherwise.
 
     ``triples`` are assertions in N-Triples, ``axioms`` the ontology's statements in Manchester
-    syntax, with the names of the ontology without their namespaces. ``limits`` says which parts are
-    not decided and why; "" if all are decided.
+    syntax, with the names of the ontology without their namespaces. ``limits`` names the parts that
+    are not decided, with the reason; "" if all are decided.
     """
 
     triples: tuple[str, ...]
@@ -487,11 +483,7 @@ def errors_by_code() -> dict[str, type[SensorStreamError]]:
 
 
 def error_of_data(told: Mapping[str, Any]) -> SensorStreamError:
-    """The error that :meth:`SensorStreamError.data` has told of.
-
-    Raises:
-        LookupError: this version has no error of its code.
-    """
+    """The error of :meth:`SensorStreamError.data`; raises LookupError for an unknown code."""
     place = told["position"]
     position = None if place is None else Position(**place)
     return errors_by_code()[told["code"]](told["message"], position=position)

@@ -65,7 +65,7 @@ def tables(url: str = "") -> dict[str, str]:
     made["settings"] = _settings("setting", sections)
     made["errors"] = _table("code | HTTP |", _errors())
     made["functions"] = _table("function | gives", _functions())
-    made["commands"] = _table("command |", _commands())
+    made["commands"] = _table("command |", ((f"`{each}`", told) for each, told in COMMANDS.items()))
     for name, text in _BOUNDS.items():
         made[f"limits of {name}"] = _table("what | at most", _bounds(text))
     with TemporaryDirectory() as folder, ExitStack() as stack:
@@ -131,11 +131,6 @@ def _functions() -> Iterator[Sequence[str]]:
     for meaning, alike in groupby(builtins().values(), lambda each: each.meaning):
         usages = (each.usage.partition(", where ") for each in alike)
         yield ", ".join(f"`{call}`{where}{how}" for call, where, how in usages), meaning
-
-
-def _commands() -> Iterator[Sequence[str]]:
-    for name, sentence in COMMANDS.items():
-        yield f"`{name}`", sentence
 
 
 def _metrics(application: Application) -> Sequence[Sequence[str]]:

@@ -1,8 +1,8 @@
-"""API keys: how they are made, kept and recognised.
+"""API keys: making, storage, recognition.
 
-A key is ``ssk_`` and 32 random bytes. Its first characters, which name it, and the SHA-256 of all
-of it are kept. No slow hash is needed, as it is for passwords: nobody can guess so many random
-bits, and each request computes the hash.
+A key is ``ssk_`` and 32 random bytes. Its first characters, which name it, and the SHA-256 of the
+whole are kept. Unlike passwords, keys need no slow hash: that many random bits cannot be guessed,
+and each request computes the hash.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from sensorstream.access.roles import Identity, Role, all_of
 from sensorstream.errors import Unauthenticated
 
 MARK: Final = "ssk_"
-"""What every key begins with."""
+"""The beginning of every key."""
 _SHOWN: Final = 12
 """Characters of a key that are not secret: 4 of the mark, 8 random ones."""
 _BYTES: Final = 32
@@ -74,11 +74,10 @@ class KeyRing:
         self._keys = {each.prefix: (each, each.identity()) for each in keys}
 
     def identify(self, secret: str, now: datetime) -> Identity:
-        """Return the identity of whoever shows a key.
+        """Return the identity of the owner of a key.
 
-        Raises:
-            Unauthenticated: there is no such key, or it is revoked or expired; which of these is
-                told only to a caller with the whole key.
+        Raises Unauthenticated if the key is unknown, revoked or expired; the error says which only
+        to a caller with the whole key.
         """
         found = self._keys.get(prefix_of(secret))
         # In constant time: the time to compare must not tell how much of a guess is right.

@@ -11,11 +11,12 @@ from typing import Final, TypeAlias
 
 @dataclass(frozen=True, slots=True)
 class AuditedChange:
-    """A request that was to change something, and the status of its answer.
+    """A request for a change, and the status of its answer.
 
-    ``kind`` and ``who`` are those of an :class:`.Identity`; ``at`` is wall time, aware. ``path``
-    is without the query string. A command on the deployment itself has the method "command", and
-    the status 0. So has what tells of refused requests that are not kept one by one, "refused".
+    ``kind`` and ``who`` are those of an :class:`.Identity`; ``at`` is wall time, aware. ``path`` is
+    without the query string. A command on the deployment itself has the method "command" and the
+    status 0. A count of refused requests that are not kept one by one has the method "refused" and
+    the status 0.
     """
 
     at: datetime
@@ -32,7 +33,7 @@ class AuditedChange:
 _FIRST: Final = 60
 """Refused requests of a client that are kept one by one in a minute."""
 _MOST: Final = 100
-"""Clients that are told apart in a minute: the others count as one."""
+"""Clients that are counted separately in a minute: the others count as one."""
 _MINUTE: Final = timedelta(minutes=1)
 
 _Client: TypeAlias = tuple[str, str, str]
@@ -40,7 +41,7 @@ _OTHERS: Final[_Client] = ("anonymous", "others", "")
 
 
 class Refusals:
-    """A count of refused requests, which cost their clients nothing. Thread-safe."""
+    """A count of refused requests, which anyone can send at no cost. Thread-safe."""
 
     def __init__(self) -> None:
         self._lock = Lock()

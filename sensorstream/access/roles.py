@@ -12,7 +12,7 @@ from sensorstream.errors import SettingsError
 
 
 class Role(StrEnum):
-    """What somebody may do; docs/use/http-api.md lists it by operation."""
+    """A permission; docs/use/http-api.md lists the roles of each operation."""
 
     INGEST = "ingest"
     """Send messages."""

@@ -34,13 +34,13 @@ _ALGORITHMS: Final[Mapping[str, str]] = {
 provider's public key could be taken for the secret, and ``none`` is no signature.
 """
 _LEEWAY: Final = timedelta(minutes=1)
-"""How far the provider's clock may be away from ours."""
+"""The tolerated difference of the provider's clock."""
 _FRESH: Final = timedelta(hours=1)
-"""How long the provider's keys are used before they are fetched again."""
+"""The time for which the provider's keys are used before they are fetched again."""
 _PATIENCE: Final = timedelta(seconds=30)
 """Time between two tries to fetch the keys: tokens with made-up keys must not become requests."""
 _SECONDS: Final = 10.0
-"""Of one request to the provider."""
+"""The time limit of a request to the provider."""
 _LONGEST_ANSWER: Final = 1 << 20
 _LONGEST_TOKEN: Final = 16_384
 _KEPT: Final = 1000

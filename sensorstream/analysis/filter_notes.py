@@ -13,7 +13,7 @@ from sensorstream.model.terms import Literal
 from sensorstream.sparql import algebra
 from sensorstream.sparql.algebra import Expression, Pattern, Query, Variable
 from sensorstream.sparql.variable_scope import conjuncts, expressions
-from sensorstream.sparql.walk import nodes, patterns_in, replaced
+from sensorstream.sparql.walk import kept_in, nodes, patterns_in, replaced
 
 
 def notes(parsed: AnyParsed, known: QueryContext) -> Iterator[Note]:
@@ -40,12 +40,7 @@ def never_matches(pattern: Pattern, known: QueryContext) -> bool:
             return bool(keys) and never_matches(inner, known)
         case algebra.Project(inner, variables):
             return never_matches(inner, _within(known, variables))
-        case algebra.OptionalSeq(_, right):
-            return never_matches(right, known)
-        case algebra.Join(left, right):
-            return never_matches(left, known) or never_matches(right, known)
-    # The first operand must match, as in OPTIONAL and MINUS.
-    return any(never_matches(each, known) for each in patterns_in(pattern)[:1])
+    return any(never_matches(each, known) for each in kept_in(pattern))
 
 
 def _patterns(parsed: AnyParsed) -> Iterator[Pattern]:

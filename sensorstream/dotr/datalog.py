@@ -17,18 +17,16 @@ from sensorstream.sparql import algebra
 from sensorstream.sparql.algebra import Pattern, PatternTerm, TriplePattern, Variable
 from sensorstream.sparql.iris import resolve
 from sensorstream.sparql.query_lexer import Lexeme
-from sensorstream.sparql.variable_scope import names_in
-from sensorstream.sparql.walk import children
+from sensorstream.sparql.variable_scope import names_in, own_names
 
 _ATOM: Final = "an atom such as :in(?S, ?R)"
 
 
 def read_clause(cursor: TokenCursor) -> DatalogClause:
-    """The Datalog rule that begins here.
+    """Read the Datalog rule that begins here.
 
-    Raises:
-        QueryError: none does, or a variable of its head, or of a FILTER, does not stand in a
-            positive atom.
+    Raises QueryError if there is none, or a variable of its head or a FILTER is in no positive
+    atom.
     """
     position = cursor.position()
     head = [_read_atom(cursor)]
@@ -61,7 +59,7 @@ def read_clause(cursor: TokenCursor) -> DatalogClause:
         )
     body: Pattern = algebra.BGP(tuple(positive))
     for each, at in filters:
-        for free in sorted(_outside_exists(each.condition) - given):
+        for free in sorted(own_names(each.condition) - given):
             raise QueryError(
                 f"FILTER: ?{free} has no value: expected a variable that stands in an atom of the "
                 "body that is not negated",
@@ -71,15 +69,6 @@ def read_clause(cursor: TokenCursor) -> DatalogClause:
     for atom in negative:
         body = algebra.Filter(algebra.Not(algebra.Exists(algebra.BGP((atom,)))), body)
     return DatalogClause(tuple(head), body, position)
-
-
-def _outside_exists(condition: object) -> set[str]:
-    """The variables of a condition, without those of patterns in it."""
-    if isinstance(condition, Variable):
-        return {condition.name}
-    if isinstance(condition, algebra.Exists):
-        return set()
-    return set[str]().union(*map(_outside_exists, children(condition)))
 
 
 def _read_atom(cursor: TokenCursor) -> TriplePattern:

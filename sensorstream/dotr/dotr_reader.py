@@ -1,4 +1,4 @@
-"""From the text of DOTR rules to what it means."""
+"""The reader of DOTR rules: from text to meaning."""
 
 from __future__ import annotations
 
@@ -31,28 +31,18 @@ from sensorstream.errors import Position, QueryError, TermError
 from sensorstream.model.xsd import parse_duration
 from sensorstream.sparql import algebra
 from sensorstream.sparql.algebra import Aggregate, Expression, TriplePattern, Variable
+from sensorstream.sparql.building.dataset_builder import UNITS
 from sensorstream.sparql.described import check_named, described
 from sensorstream.sparql.query_lexer import QueryText, tokens
 from sensorstream.sparql.query_parser import read_query
 from sensorstream.sparql.variable_scope import conjuncts
 from sensorstream.sparql.walk import variables, visible
 
-_UNITS: Final = {
-    "ms": timedelta(milliseconds=1),
-    **dict.fromkeys(("s", "sec", "second", "seconds"), timedelta(seconds=1)),
-    **dict.fromkeys(("m", "min", "minute", "minutes"), timedelta(minutes=1)),
-    **dict.fromkeys(("h", "hour", "hours"), timedelta(hours=1)),
-    **dict.fromkeys(("d", "day", "days"), timedelta(days=1)),
-}
 _LENGTH: Final = "a length of time such as 5 min or PT5M"
 
 
 def read_scope(cursor: TokenCursor, known: Sequence[str]) -> Scope:
-    """A scope; ``known`` are the labels that it may be counted from.
-
-    Raises:
-        QueryError: none stands here.
-    """
+    """Read a scope counted from one of the ``known`` labels; raises QueryError if there is none."""
     if not cursor.take_word("between"):
         return read_within(cursor, known)
     start = _label(cursor, known)
@@ -61,11 +51,7 @@ def read_scope(cursor: TokenCursor, known: Sequence[str]) -> Scope:
 
 
 def read_within(cursor: TokenCursor, known: Sequence[str]) -> Within:
-    """``within D from F``.
-
-    Raises:
-        QueryError: it does not stand here.
-    """
+    """Read ``within D from F``; raises QueryError if it does not stand here."""
     cursor.expect("within")
     length = _length(cursor)
     cursor.expect("from")
@@ -94,8 +80,8 @@ def _length(cursor: TokenCursor) -> timedelta:
             digits = written.rstrip("mshd")
             unit = written[len(digits) :]
             if not unit and cursor.token is not None:
-                unit = cursor.take().value.lower()
-            microseconds = Decimal(digits) * (_UNITS[unit] // timedelta(microseconds=1))
+                unit = cursor.take().value
+            microseconds = Decimal(digits) * (UNITS[unit.upper()] // timedelta(microseconds=1))
             length = timedelta(microseconds=int(microseconds))
     except (TermError, InvalidOperation, KeyError, OverflowError):
         cursor.at = at
@@ -107,27 +93,25 @@ def _length(cursor: TokenCursor) -> timedelta:
 
 @dataclass(slots=True)
 class Labels:
-    """The labels and variables of a rule, as far as it has been read."""
+    """The labels and variables of a rule read so far."""
 
     labels: dict[str, tuple[str, ...]] = field(default_factory=dict)
     selected: list[str] = field(default_factory=list)
-    """The labels of events that the rule takes: the trigger, and each, first, last."""
+    """The labels of the events that the rule takes: the trigger, and each, first, last."""
     values: list[str] = field(default_factory=list)
     """The variables of aggregates."""
 
     def add(self, label: str, variables: tuple[str, ...]) -> None:
-        """A selector; the first one is the trigger."""
+        """Add a selector; the first one is the trigger."""
         if not self.labels:
             self.selected.append(label)
         self.labels[label] = variables
 
     def resolved(self, cursor: TokenCursor, first: int, last: int) -> str:
-        """The text of an expression, in which each variable is named after its label.
+        """The text of an expression with each variable named after its label.
 
-        ``Label.?x``, ``Label.x``, and ``?x`` where one selector only has it.
-
-        Raises:
-            QueryError: a label or variable is unknown, or of several selectors.
+        It reads ``Label.?x``, ``Label.x``, and ``?x`` where only one selector has it. Raises
+        QueryError if a label or variable is unknown, or in several selectors.
         """
         text = ""
         done = cursor.offset(first)
@@ -185,7 +169,7 @@ _IDENTIFIER: Final = "dotr_id"
 
 
 def is_rules(text: str) -> bool:
-    """Whether a text is one of DOTR rules or Datalog, and not a query."""
+    """Whether a text contains DOTR rules or Datalog, and not a query."""
     try:
         found = tokens(QueryText(text, Position("text", 1, 1)))
         for token in found:
@@ -202,13 +186,11 @@ def is_rules(text: str) -> bool:
 
 
 def read_program(text: str, *, name: str, start: Position, base: str | None = None) -> TimedProgram:
-    """The rules of a text.
+    """Read the rules of a text.
 
-    ``name`` is that of a rule which has none of its own; with several such rules in the text it
-    is followed by a number. ``start`` is the place of the first character.
-
-    Raises:
-        QueryError: the text is not valid: with the place, and what was expected there.
+    ``name`` is used for a rule without a name, with a number if there are several such rules.
+    ``start`` is the place of the first character. Raises QueryError with the place, and what was
+    expected there.
     """
     cursor = TokenCursor(text, start)
     cursor.base = base
@@ -241,7 +223,7 @@ def _named(rules: list[TimedRule], name: str) -> tuple[TimedRule, ...]:
 
 
 def _read_prologue(cursor: TokenCursor) -> None:
-    """PREFIX and BASE, if they stand here."""
+    """Read PREFIX and BASE, if they stand here."""
     start = cursor.at
     while cursor.is_word("prefix", "base"):
         for _ in range(3 if cursor.is_word("prefix") else 2):
@@ -249,7 +231,7 @@ def _read_prologue(cursor: TokenCursor) -> None:
                 cursor.fail("an <iri>")
             cursor.take()
     if cursor.at > start:
-        # A query that calls IRI is told its base.
+        # A query that calls IRI needs the base.
         parsed = read_query(
             f"{cursor.between(start, cursor.at)} ASK {{ FILTER(IRI('')) }}",
             start=cursor.position(start),
@@ -304,7 +286,7 @@ def _read_alert(cursor: TokenCursor, wanted: Iterable[str]) -> algebra.AlertClau
 
 
 def _read_template(cursor: TokenCursor) -> tuple[tuple[TriplePattern, ...], frozenset[str]]:
-    """The triples that a rule says, and which of their blank nodes stand for identifiers."""
+    """The triples that a rule makes, and the blank nodes in them that stand for identifiers."""
     if not cursor.is_word("{"):
         cursor.fail("'{'")
     start = cursor.at
@@ -314,7 +296,7 @@ def _read_template(cursor: TokenCursor) -> tuple[tuple[TriplePattern, ...], froz
     found: set[str] = set()
     for token in cursor.tokens[start:end]:
         if token.value.startswith(_IDENTIFIER) and token.value.isidentifier():
-            # A blank node of the same length: places in errors stay what they are.
+            # A blank node of the same length keeps the places in errors.
             label = f"_:{token.value[2:]}"
             place = token.start - offset
             text = f"{text[:place]}{label}{text[place + len(label) :]}"
@@ -351,7 +333,7 @@ def _read_selector(cursor: TokenCursor, names: Labels) -> Selector:
 
 
 def _read_part(cursor: TokenCursor, names: Labels) -> Part:
-    """What a rule asks for besides its trigger."""
+    """Read a part of a rule after its trigger."""
     known = tuple(names.selected)
     if pick := cursor.take_word("each", "first", "last"):
         selector = _read_selector(cursor, names)
@@ -390,7 +372,7 @@ def _read_part(cursor: TokenCursor, names: Labels) -> Part:
 
 
 def _read_expression(cursor: TokenCursor, names: Labels, ends: tuple[str, ...]) -> Expression:
-    """An expression, which ends before the next clause, or a mark of ``ends``."""
+    """An expression, up to the next clause or a mark of ``ends``."""
     start, depth = cursor.at, 0
     while (token := cursor.token) is not None:
         word = token.value.lower()
@@ -450,11 +432,10 @@ def _read_consumed(cursor: TokenCursor, parts: list[Part]) -> tuple[str, ...]:
 def check_classes_named(program: TimedProgram) -> None:
     """Refuse rules over time with a selector that describes a class.
 
-    Raises:
-        UnsupportedQuery: one does; the error has its place and the definition to write.
+    Raises UnsupportedQuery with the place and the definition to write.
     """
     for rule in program.rules:
         for selector in rule.selectors:
             if described(selector.query)[1]:
-                # Once more, for the place.
+                # Read again, to get the place.
                 check_named(selector.reading().meaning)

@@ -1,4 +1,4 @@
-"""What the text of DOTR rules means.
+"""The meaning of DOTR rules.
 
 In the expressions of a rule the variable ``?x`` of the selector ``Smoke`` is named ``Smoke·x``.
 """
@@ -17,20 +17,20 @@ from sensorstream.sparql.algebra import Aggregate, Expression, Pattern, Query, T
 from sensorstream.sparql.query_parser import Parsed
 
 Reading: TypeAlias = Callable[[], Parsed[Query]]
-"""Reads a query again, for those who ask for the places of its parts."""
+"""A function that reads a query again, to get the places of its parts."""
 
 
 class Mode(Enum):
-    """What a selector matches at a moment."""
+    """The data that a selector matches at a moment."""
 
     INSTANT = "instant"
-    """Background knowledge and what happens at that moment, and what follows from both."""
+    """Background knowledge, the events of the moment, and what follows from both."""
     WINDOW = "window"
-    """The knowledge base with what its window holds: a solution happens when it becomes one."""
+    """The knowledge base with its window: a solution is an event when it becomes one."""
 
 
 class Pick(Enum):
-    """Which of the events in a scope a rule takes."""
+    """The choice of events in a scope that a rule takes."""
 
     EACH = "each"
     FIRST = "first"
@@ -60,7 +60,7 @@ def attribute(label: str, variable: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Within:
-    """From a length of time before the event of a label to that event, both included."""
+    """A length of time up to the event of a label, both ends included."""
 
     length: timedelta
     anchor: str
@@ -68,7 +68,7 @@ class Within:
 
 @dataclass(frozen=True, slots=True)
 class Between:
-    """From the event of a label to that of another one, both included."""
+    """The time from the event of a label to that of another, both ends included."""
 
     start: str
     end: str
@@ -126,11 +126,11 @@ class TimedRule:
     consumed: tuple[str, ...]
     position: Position
     alert: algebra.AlertClause | None = None
-    """What each of its graphs raises; its variables are those of ``template``."""
+    """The alert that each of its graphs raises; its variables are those of ``template``."""
 
     @property
     def selectors(self) -> tuple[Selector, ...]:
-        """All its selectors, the trigger first."""
+        """The selectors of the rule, the trigger first."""
         return (self.trigger, *(each.selector for each in self.parts))
 
 
@@ -145,9 +145,9 @@ class DatalogClause:
 
 @dataclass(frozen=True, slots=True)
 class TimedProgram:
-    """A text: Datalog rules, and rules over time."""
+    """The Datalog rules and rules over time of a text."""
 
     clauses: tuple[DatalogClause, ...]
     rules: tuple[TimedRule, ...]
     prefixes: Mapping[str, str] = field(default_factory=dict, compare=False)
-    """Those that it declares, without the colon."""
+    """The prefixes that it declares, without the colon."""

@@ -1,17 +1,16 @@
-"""A place in the tokens of a text, and the texts of other languages inside it.
+"""A cursor over the tokens of a text, and the SPARQL queries inside it.
 
-Queries that differ only in the constants that they compare with are parsed once. In ``?v > 30`` the
-number is cut out and another one of its kind, which stands nowhere else, is parsed in its place.
-Where that one is found in the meaning, the constants of all such texts have their place. If it is
-not found as a term, or more than once, what was cut out may have been part of a text or of a
-comment: then each such text is parsed by itself.
+Queries that differ only in constants are parsed once. In ``?v > 30`` the number is cut out and a
+unique one of its kind is parsed in its place. The place of that one in the meaning is the place of
+the constant in all such texts. If it is not found there as a term, or more than once, the constant
+may have been part of a string or of a comment: then each such text is parsed by itself.
 """
 
 from __future__ import annotations
 
 import re
 import secrets
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final, NoReturn, TypeAlias
@@ -27,7 +26,7 @@ from sensorstream.sparql.walk import children, renewed
 
 Constant: TypeAlias = IRI | Literal
 _Places: TypeAlias = "dict[int, _Places | int]"
-"""By the number of a child the places below it, or the number of the constant that it is."""
+"""The places below each child by its number, or the number of the constant that it is."""
 _CONSTANT: Final = re.compile(
     r"(?<=[<>=])(?P<space>[ \t]*)(?:"
     r"(?P<number>[0-9]{1,15}(?:\.[0-9]{1,15})?)(?![\w.+-])"
@@ -46,7 +45,7 @@ class _Template:
 
 
 class Templates:
-    """What has been read, by the text without its constants."""
+    """A cache of parsed queries, by the text without its constants."""
 
     def __init__(self) -> None:
         self._known: dict[tuple[str, object], _Template | None] = {}
@@ -58,10 +57,9 @@ class Templates:
         base: object,
         read: Callable[[str], Query],
     ) -> Query:
-        """The meaning of a text, which ``read`` finds if no such text is known.
+        """The meaning of a text; ``read`` parses it if no such text is known.
 
-        Raises:
-            QueryError: the text is not valid.
+        Raises QueryError if the text is not valid.
         """
         constants: list[Constant] = []
 
@@ -73,9 +71,8 @@ class Templates:
             return f"{match['space']}\x00"
 
         # With prefixes of its own a name may mean something else.
-        plain = "\x00" in text or _PREFIX.search(text)
-        without = text if plain else _CONSTANT.sub(cut, text)
-        if not constants:
+        without = text if _PREFIX.search(text) else _CONSTANT.sub(cut, text)
+        if "\x00" in text:
             return read(text)
         kinds = [each.datatype if isinstance(each, Literal) else "" for each in constants]
         key = without, (tuple(kinds), base, tuple(prefixes.items()))
@@ -110,7 +107,7 @@ def _template(without: str, kinds: list[str], read: Callable[[str], Query]) -> _
     try:
         query = read(text)
     except QueryError:
-        # The error has to be told of the text as it is written.
+        # The error must refer to the text as it is written.
         return None
     found: list[int] = []
     places = _places(query, marks, found)
@@ -118,7 +115,7 @@ def _template(without: str, kinds: list[str], read: Callable[[str], Query]) -> _
 
 
 def _mark(number: int, kind: str) -> tuple[Constant, str]:
-    """A constant of a kind that no text has, as nobody can know it, and how it is written."""
+    """A constant of a kind that no text contains, because nobody can know it, and its text."""
     if kind == "":
         name = f"urn:{_SECRET}:{number}"
         return IRI(name), f"<{name}>"
@@ -129,7 +126,7 @@ def _mark(number: int, kind: str) -> tuple[Constant, str]:
 
 
 def _places(node: object, marks: Mapping[Constant, int], found: list[int]) -> _Places:
-    """Where the constants are below a node; each that is found is noted in ``found``."""
+    """The places of the constants below a node; those found are added to ``found``."""
     places: _Places = {}
     for place, child in enumerate(children(node)):
         if isinstance(child, IRI | Literal) and child in marks:
@@ -154,20 +151,18 @@ _CLOSED: Final = (")", "}", "]")
 
 
 class TokenCursor:
-    """Goes through a text token by token; SPARQL's tokens are those of this language, too."""
+    """A cursor over the tokens of a text; the tokens are SPARQL's."""
 
     def __init__(self, text: str, start: Position) -> None:
-        """Take a text; ``start`` is the place of its first character.
+        """Take a text whose first character is at ``start``.
 
-        Raises:
-            QueryError: a character that starts no token, or a string without its end.
+        Raises QueryError at a character that starts no token, or a string without its end.
         """
         self.source = QueryText(text, start)
         self.tokens = list(tokens(self.source))
         self.at = 0
         self.prefixes: Mapping[str, str] = {}
         self.base: str | None = None
-        self._read: dict[Hashable, Query] = {}
         self._templates = Templates()
 
     @property
@@ -176,7 +171,7 @@ class TokenCursor:
         return self.tokens[self.at] if self.at < len(self.tokens) else None
 
     def offset(self, at: int | None = None) -> int:
-        """Where a token begins in the text, the next one if it is not given."""
+        """The offset of a token in the text, by default the next one."""
         place = self.at if at is None else at
         if place < len(self.tokens):
             return self.tokens[place].start
@@ -187,56 +182,43 @@ class TokenCursor:
         return self.source.position(self.offset(at))
 
     def is_word(self, *words: str) -> bool:
-        """Whether one of these words comes next, in small or capital letters."""
+        """Whether the next token is one of these words, in small or capital letters."""
         return self.at < len(self.tokens) and self.tokens[self.at].value.lower() in words
 
     def take_word(self, *words: str) -> str | None:
-        """Pass over one of these words, if it comes next."""
+        """Skip one of these words, if it is next."""
         if not self.is_word(*words):
             return None
         return self.take().value.lower()
 
     def take(self) -> Lexeme:
-        """Pass over the next token."""
+        """Skip the next token."""
         self.at += 1
         return self.tokens[self.at - 1]
 
     def expect(self, *marks: str) -> Lexeme:
-        """Pass over one of these words or marks.
-
-        Raises:
-            QueryError: something else comes next.
-        """
+        """Skip one of these words or marks; raises QueryError if another token is next."""
         if not self.is_word(*marks):
             self.fail(" or ".join(f"'{mark}'" for mark in marks))
         return self.take()
 
     def name(self, what: str) -> str:
-        """Pass over a word that the text chooses.
-
-        Raises:
-            QueryError: something else comes next.
-        """
+        """Skip a word that the text chooses; raises QueryError if there is none."""
         token = self.token
         if token is None or not token.value.isidentifier():
             self.fail(what)
         return self.take().value
 
     def variable(self) -> str:
-        """Pass over a variable.
-
-        Raises:
-            QueryError: something else comes next.
-        """
+        """Skip a variable; raises QueryError if there is none."""
         if self.token is None or self.token.type != "VARIABLE":
             self.fail("a ?variable")
         return self.take().value[1:]
 
     def closing(self) -> int:
-        """Pass over what stands in the brackets that begin here; the place of their end.
+        """Skip the brackets that begin here; return the place of their end.
 
-        Raises:
-            QueryError: they have no end.
+        Raises QueryError if they have no end.
         """
         start, depth = self.at, 0
         while (token := self.token) is not None:
@@ -249,48 +231,38 @@ class TokenCursor:
         raise self.error(f"'{opened}' has no end: expected '{closed}'", start)
 
     def between(self, first: int, last: int) -> str:
-        """The text from one token to another one, as it is written, without the last one."""
+        """The text from one token up to another, as it is written, without that one."""
         return self.source.text[self.offset(first) : self.offset(last)]
 
     def query(self, before: str, inner: str, after: str, at: int) -> Query:
-        """The meaning of a query of which ``inner`` stands in the text, from a token on.
+        """The meaning of a query whose part ``inner`` stands in the text, from a token on.
 
-        Of a thousand rules many say the same: what has been read is remembered, and so is what
-        differs in constants only.
-
-        Raises:
-            QueryError: it is not valid; the place is that in the text.
+        Many rules of a rulebook are alike, so parsed queries are cached; constants may differ.
+        Raises QueryError with the place in the text.
         """
+
+        def read(text: str) -> Query:
+            # Texts that differ in constants share their meaning, but not their places.
+            return replace(self.reading(text, at, len(before))().meaning, places=None)
+
         text = f"{before}{inner}{after}"
-        key = text, self.base, tuple(self.prefixes.items())
-        if key not in self._read:
-
-            def read(text: str) -> Query:
-                # Texts that differ in constants share what was read, but no places.
-                return replace(self.reading(text, at, len(before))().meaning, places=None)
-
-            self._read[key] = self._templates.query(text, self.prefixes, self.base, read)
-        return self._read[key]
+        return self._templates.query(text, self.prefixes, self.base, read)
 
     def reading(self, text: str, at: int, before: int = 0) -> Reading:
-        """Reads a query of the text, from a token on, with the places of its parts.
+        """A function that reads a query of the text, from a token on, with places.
 
-        So many of its characters ``before`` that token do not stand in the text.
+        The first ``before`` characters of the query do not stand in the text.
         """
         place = self.position(at)
         start = Position(place.file, place.line, place.column - before)
         return partial(read_query, text, start=start, prefixes=self.prefixes, base=self.base)
 
     def error(self, told: str, at: int) -> QueryError:
-        """What is wrong with the text at a token."""
+        """The error of a fault at a token."""
         return QueryError(told, position=self.position(at))
 
     def fail(self, expected: str) -> NoReturn:
-        """Say what was expected here.
-
-        Raises:
-            QueryError: always.
-        """
+        """Raise QueryError with what was expected here."""
         token = self.token
         told = "the text ends here" if token is None else f"unexpected '{token.value[:40]}'"
         raise self.error(f"{told}: expected {expected}", self.at)

@@ -1,4 +1,4 @@
-"""API keys and the audit log, as the store keeps them."""
+"""Storage of API keys and of the audit log."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from sensorstream.history.tables import audit, keys
 
 
 class PostgresKeys:
-    """Safe to use from several threads and processes; every method is one transaction.
+    """The API keys. Safe to use from several threads and processes.
 
-    All of them raise :class:`~sensorstream.errors.HistoryError` when the database fails.
+    Every method is one transaction and raises HistoryError when the database fails.
     """
 
     def __init__(self, database: Engine) -> None:
@@ -36,18 +36,18 @@ class PostgresKeys:
                 connection.execute(
                     update(keys)
                     .where(keys.c.name == key.name)
-                    # least() ignores null: a key without an end gets this one.
+                    # least() ignores null, so a key without an end gets this one.
                     .values(expires_at=func.least(keys.c.expires_at, replaced_from))
                 )
             connection.execute(insert(keys).values(row))
 
     def all(self) -> list[Key]:
-        """All keys, oldest first, those that are not valid any more too."""
+        """The keys, oldest first, including those that are no longer valid."""
         query = select(keys).order_by(keys.c.created_at, keys.c.prefix)
         return [_key(row) for row in rows_of(self._database, "cannot read the keys", query)]
 
     def revoke(self, named: str, at: datetime) -> list[str]:
-        """End the keys with a name, or the one with a beginning; the beginnings of those ended."""
+        """End the keys of a name, or the key of a beginning; return their beginnings."""
         command = (
             update(keys)
             .where(or_(keys.c.name == named, keys.c.prefix == named))
@@ -59,7 +59,7 @@ class PostgresKeys:
             return list(connection.execute(command).scalars())
 
     def used(self, when: Mapping[str, datetime]) -> None:
-        """Note when keys, by their beginnings, were last used."""
+        """Note the last use of keys, by their beginnings."""
         with translating("cannot note the use of keys"), self._database.begin() as connection:
             for prefix, moment in when.items():
                 connection.execute(
@@ -72,7 +72,7 @@ def _key(row: Row[Any]) -> Key:
         Key,
         row,
         digest=bytes(row.digest),
-        # A role that only a newer version has gives nothing here.
+        # A role of a newer version is ignored.
         roles=tuple(Role(each) for each in row.roles if each in list(Role)),
         sources=None if row.sources is None else tuple(row.sources),
     )
@@ -82,16 +82,16 @@ _COLUMNS: Final = ("at", "kind", "who", "address", "method", "path", "status")
 
 
 class PostgresAuditLog:
-    """Safe to use from several threads and processes; every method is one transaction.
+    """The audit log. Safe to use from several threads and processes.
 
-    All of them raise :class:`~sensorstream.errors.HistoryError` when the database fails.
+    Every method is one transaction and raises HistoryError when the database fails.
     """
 
     def __init__(self, database: Engine) -> None:
         self._database = database
 
     def add(self, change: AuditedChange) -> None:
-        """Write a change down; its number is given here."""
+        """Store a change; its number is given here."""
         row = {name: _storable(getattr(change, name)) for name in _COLUMNS}
         with translating("cannot write the audit log"), self._database.begin() as connection:
             connection.execute(insert(audit).values(row))
@@ -105,11 +105,11 @@ class PostgresAuditLog:
         return [record(AuditedChange, row) for row in rows]
 
     def forget(self, before: datetime) -> None:
-        """Delete what is older than a time."""
+        """Delete the changes before a time."""
         with translating("cannot shorten the audit log"), self._database.begin() as connection:
             connection.execute(delete(audit).where(audit.c.at < before))
 
 
 def _storable(value: object) -> object:
-    """PostgreSQL keeps no NUL in a text, and a path may have one."""
+    """The value without NUL, which a path may have, but a text of PostgreSQL may not."""
     return value.replace("\0", "\\0") if isinstance(value, str) else value

@@ -1,8 +1,8 @@
-"""Processes of PostgreSQL that do not end with their question.
+"""Termination of PostgreSQL processes that do not end with their question.
 
-PostgreSQL looks now and then whether it is to stop. Some of its functions do not while they
-compare much with much: two large arrays (``&&``), two paths (``?#``), a text with a set of
-characters (``btrim``). Such a process would work for hours, and a few would take all processors.
+PostgreSQL checks from time to time whether to stop. Some of its functions do not check while they
+compare large values: two arrays (``&&``), two paths (``?#``), a text with a set of characters
+(``btrim``). Such a process would work for hours, and a few would take all processors.
 """
 
 from __future__ import annotations
@@ -24,20 +24,21 @@ from sensorstream.processes.stopping import Stop
 
 _LOG: Final = logging.getLogger(__name__)
 GRACE: Final = 5.0
-"""Seconds after which a process is taken for one that does not stop."""
+"""Seconds after which a process is considered not to stop."""
 PATIENCE: Final = 60.0
-"""Seconds that such a process is left at the lowest priority. Then it is killed, for which
-PostgreSQL starts again: that takes a second, and loses nothing that was committed."""
+"""Seconds that such a process runs at the lowest priority before it is killed. PostgreSQL restarts
+then, which takes a second and loses no committed data.
+"""
 _LOOK: Final = 0.5
 _LOWEST: Final = 19
 
 
 @contextmanager
 def ending(connection: extensions.connection, stop: Stop, seconds: float) -> Iterator[None]:
-    """A block in which a question works on a connection, for so many seconds in all.
+    """A block in which a question works on a connection, for a number of seconds in all.
 
-    PostgreSQL keeps that time itself (``statement_timeout``); where it does not, ``stop`` is told.
-    If the question was stopped, PostgreSQL's process for it is seen to afterwards.
+    PostgreSQL limits that time itself (``statement_timeout``); else ``stop`` is called.
+    PostgreSQL's process of a stopped question is ended afterwards.
     """
     pid, done = connection.info.backend_pid, Event()
 
@@ -65,7 +66,7 @@ def ending(connection: extensions.connection, stop: Stop, seconds: float) -> Ite
 def _see_to(pid: int) -> None:
     try:
         process = psutil.Process(pid)
-        # Else the number means a process of another machine, or one of a server that is not ours.
+        # Otherwise the number is a process of another machine, or of a server that is not ours.
         ours = Path(process.exe()).resolve() == (binaries() / "postgres").resolve()
     except (psutil.Error, OSError, HistoryError, ImportError):
         return

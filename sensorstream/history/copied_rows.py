@@ -1,4 +1,4 @@
-"""PostgreSQL's COPY as Arrow batches, streamed: what is in memory does not grow with the answer."""
+"""PostgreSQL's COPY as a stream of Arrow batches; memory does not grow with the answer."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pyarrow import csv
 
 from sensorstream.errors import HistoryError
 
-# Bytes of CSV that are parsed at once; a row must fit, and rows with texts may be large.
+# Bytes of CSV that are parsed at once; a row must fit, and texts may be long.
 _BLOCK: Final = 4 << 20
 _TEXT_BLOCK: Final = 64 << 20
 
@@ -24,9 +24,7 @@ def copied(cursor: extensions.cursor, query: str, columns: pa.Schema) -> Iterato
     """The rows of a query, as they come; its columns are those given.
 
     The query gives a timestamp as its microseconds since 1970, and bytes as hexadecimal digits.
-
-    Raises:
-        HistoryError: PostgreSQL did not give all rows.
+    Raises HistoryError if PostgreSQL did not give all rows.
     """
     source, sink = os.pipe()
     failed: list[Exception] = []
@@ -79,7 +77,7 @@ def _arrow(told: BufferedReader[FileIO], columns: pa.Schema) -> Iterator[pa.Reco
 
 
 def _plain(kind: pa.DataType) -> pa.DataType:
-    """How values of a type come."""
+    """The type of the values of a type in COPY."""
     if pa.types.is_timestamp(kind):
         return pa.int64()
     return pa.string() if pa.types.is_binary(kind) else kind

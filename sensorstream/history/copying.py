@@ -1,4 +1,4 @@
-"""Rows as PostgreSQL reads them fast: the text of COPY, and arrays, a constant for each column."""
+"""Rows in the forms that PostgreSQL reads fast: COPY text, and an array for each column."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from psycopg2 import extensions
 Cell: TypeAlias = str | int | float | Decimal | bool | bytes | datetime | None
 Row: TypeAlias = tuple[Cell, ...]
 
-# PostgreSQL has no NUL in text. COPY's special signs are escaped (manual, COPY, "Text Format").
+# PostgreSQL's text has no NUL. COPY's special signs are escaped (manual, COPY, "Text Format").
 _COPY_SIGNS: Final = str.maketrans(
     {"\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t", "\x00": "\ufffd"}
 )
-# Very few texts contain one, and a search is much faster than translation.
+# Few texts contain a special sign, and a search is much faster than a translation.
 _find_sign: Final = re.compile(r"[\\\n\r\t\x00]").search
 
 
@@ -33,7 +33,7 @@ def _cell(value: Cell) -> str:
 
 
 def _written(value: Cell) -> str:
-    """What is no text."""
+    """A cell that is no text, as COPY reads it."""
     if isinstance(value, bool):
         return "t" if value else "f"
     if isinstance(value, bytes):
@@ -54,11 +54,9 @@ _NOTHING: Final = type(None)
 
 
 def arrays_of(rows: Iterable[Row], width: int) -> str:
-    """The columns of some rows as constants of SQL, for a function's parameters.
+    """The columns of rows as array constants of SQL, for a function's parameters.
 
-    Args:
-        rows: all of one width.
-        width: the number of columns; without rows they are empty arrays.
+    All rows have ``width`` columns; without rows the arrays are empty.
     """
     columns: Collection[Sequence[Cell]] = list(zip(*rows, strict=True)) or [()] * width
     return ",".join(map(array_of, columns))

@@ -1,9 +1,9 @@
 """The only interface to psycopg2 and SQLAlchemy: URLs, connections, transactions and their errors.
 
-A :class:`PipelinedCursor` sends several statements in one round trip. libpq's pipeline mode is not
-in psycopg2. But PostgreSQL takes several statements in one string, and executes them in order until
-one fails: those whose results nobody needs wait for the next one. A round trip costs more than its
-time: the thread gives up the interpreter meanwhile, and has to wait for it again.
+A :class:`PipelinedCursor` sends several statements in one round trip. psycopg2 does not have
+libpq's pipeline mode, but PostgreSQL takes several statements in one string, and executes them in
+order until one fails: statements whose results are not needed wait for the next one. A round trip
+costs more than its time: the thread gives up the interpreter and must wait for it again.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ if TYPE_CHECKING:
 
 _SETTINGS: Final = (
     "-c TimeZone=UTC "
-    # Our statements take milliseconds, and to compile one takes longer, each time.
+    # Our statements take milliseconds; to compile one takes longer, each time.
     "-c jit=off "
-    # The lock of a writer whose machine is gone must not last for hours.
+    # The lock of a writer whose machine has failed must not last for hours.
     "-c tcp_keepalives_idle=30 -c tcp_keepalives_interval=10 -c tcp_keepalives_count=3"
 )
-"""What each session of ours has, whatever server, database and role say."""
+"""The settings of each of our sessions, whatever server, database and role say."""
 
-# Of values: data exceptions, limits of the program, and what a column does not take. PostgreSQL's
-# manual, appendix A.
+# Errors of values: data exceptions, limits of the program, values a column refuses (PostgreSQL's
+# manual, appendix A).
 _OF_VALUES: Final = ("22", "54", "23502", "23514")
 
 
@@ -58,8 +58,7 @@ def describe(url: str) -> str:
 def connect(url: str, *, application: str = "sensorstream") -> extensions.connection:
     """A new connection; times are returned in UTC.
 
-    Raises:
-        HistoryError: not a PostgreSQL URL, or the server cannot be reached.
+    Raises HistoryError for another URL than PostgreSQL's, or if the server cannot be reached.
     """
     parsed = _parse(url)
     told = parameters_of(parsed) | _session(parsed) | {"application_name": application}
@@ -69,11 +68,7 @@ def connect(url: str, *, application: str = "sensorstream") -> extensions.connec
 
 
 def engine(url: str, *, pool_size: int = 2) -> Engine:
-    """A small pool of connections, safe to share between threads.
-
-    Raises:
-        HistoryError: not a PostgreSQL URL.
-    """
+    """A small connection pool, safe to share between threads; HistoryError for an invalid URL."""
     parsed = _parse(url)
     return create_engine(
         parsed.set(drivername="postgresql+psycopg2"),
@@ -91,12 +86,12 @@ def _query(url: URL) -> dict[str, Any]:
 
 
 def parameters_of(url: URL) -> dict[str, Any]:
-    """Those of libpq, one by one: SQLAlchemy writes a URL with "+" for a space; libpq keeps it."""
+    """The parameters of libpq, singly: libpq does not read "+" in a URL as a space."""
     return _query(url) | url.translate_connect_args(username="user", database="dbname")
 
 
 def _session(url: URL) -> dict[str, Any]:
-    """What libpq is told for each session; the options of the URL itself come first."""
+    """The session options for libpq; the options of the URL itself come first."""
     options = f"{_query(url).get('options', '')} {_SETTINGS}".lstrip()
     return {"connect_timeout": 10, "options": options}
 
@@ -112,20 +107,19 @@ def translating(doing: str) -> Iterator[None]:
 
 @contextmanager
 def translating_writes(doing: str) -> Iterator[None]:
-    """As :func:`translating`, for values that are stored.
+    """Translate errors as :func:`translating` does, for values that are stored.
 
-    Raises:
-        Unstorable: PostgreSQL, or its driver, would not take a value at any other time either.
+    Raises Unstorable if PostgreSQL, or its driver, would never accept a value.
     """
     try:
         yield
     except ValueError as error:
-        # The driver: NUL, or half a character.
+        # The driver's errors: NUL, or half a character.
         raise Unstorable(f"{doing}: {error}") from error
     except psycopg2.Error as error:
         lasting = (error.pgcode or "").startswith(_OF_VALUES)
         kind = Unstorable if lasting else HistoryError
-        # Without the statements in which it happened, which PostgreSQL adds.
+        # Without the failed statements, which PostgreSQL adds.
         reason = error.diag.message_primary or _reason(error)
         raise kind(f"{doing}: {reason}") from error
 
@@ -136,10 +130,8 @@ def opened(
 ) -> Iterator[extensions.cursor]:
     """A cursor on a connection of its own, in a transaction that is committed at the end.
 
-    ``at_a_time``: so many rows are in memory at once; None: all.
-
-    Raises:
-        HistoryError: the database cannot be reached, or fails; then ``doing`` begins the message.
+    ``at_a_time``: the number of rows in memory at once; None: all. Raises HistoryError if the
+    database cannot be reached, or fails; then ``doing`` begins the message.
     """
     name = None if at_a_time is None else "rows"
     with (
@@ -154,7 +146,7 @@ def opened(
 
 
 class OwnConnection:
-    """A connection for one thread: made when it is used first, and anew after a fault."""
+    """A connection for one thread: made at its first use, and anew after a fault."""
 
     def __init__(self, url: Callable[[], str], application: str) -> None:
         self._url = url
@@ -165,9 +157,8 @@ class OwnConnection:
     def cursor(self, doing: str) -> Iterator[extensions.cursor]:
         """A cursor whose statements are transactions of their own.
 
-        Raises:
-            HistoryError: the database cannot be reached, or fails; then ``doing`` begins the
-                message.
+        Raises HistoryError if the database cannot be reached, or fails; then ``doing`` begins the
+        message.
         """
         try:
             if self._connection is None:
@@ -180,7 +171,7 @@ class OwnConnection:
             raise
 
     def close(self) -> None:
-        """Close it; what uses it next makes another one."""
+        """Close it; the next use makes a new one."""
         connection, self._connection = self._connection, None
         if connection is not None:
             with suppress(psycopg2.Error):
@@ -191,8 +182,8 @@ class OwnConnection:
 def limited(database: Engine, doing: str, timeout: float) -> Iterator[Connection]:
     """A transaction in which no statement takes longer than ``timeout`` seconds.
 
-    Raises:
-        HistoryError: the database fails, or a statement takes longer; ``doing`` begins the message.
+    Raises HistoryError if the database fails, or a statement takes longer; ``doing`` begins the
+    message.
     """
     with translating(doing), database.begin() as connection:
         told = {"ms": str(max(1, round(timeout * 1000)))}
@@ -203,17 +194,13 @@ def limited(database: Engine, doing: str, timeout: float) -> Iterator[Connection
 def rows_of(
     database: Engine, doing: str, query: Executable, values: Mapping[str, object] | None = None
 ) -> Sequence[Row[*tuple[Any, ...]]]:
-    """All rows of an answer.
-
-    Raises:
-        HistoryError: the database fails; ``doing`` begins the message.
-    """
+    """The rows of an answer; raises HistoryError that begins with ``doing``."""
     with translating(doing), database.connect() as connection:
         return connection.execute(query, values).all()
 
 
 def record(kind: type[Data], row: Row[*tuple[Any, ...]], **given: object) -> Data:
-    """A dataclass whose fields are columns of a row; what is given counts instead of these."""
+    """A dataclass from the columns of a row; ``given`` values take precedence."""
     told = row._asdict() | given
     return kind(**{each.name: told[each.name] for each in fields(kind)})
 
@@ -238,15 +225,15 @@ class PipelinedCursor(extensions.cursor):
         self._waiting: list[bytes] = []
 
     def later(self, query: str | bytes, values: Sequence[Any] | None = None) -> None:
-        """Execute a statement with the next one, before it."""
+        """Execute a statement together with the next one, before it."""
         self._waiting.append(self._text(query, values))
 
     def execute(self, query: Any, values: Any = None) -> None:
-        """Execute what waits, and then a statement; its result is that of this call."""
+        """Execute the waiting statements, and then one whose result is that of this call."""
         super().execute(b";".join((*self._taken(), self._text(query, values))))
 
     def copy_expert(self, *arguments: Any, **options: Any) -> None:
-        """Execute what waits, and then COPY."""
+        """Execute the waiting statements, and then COPY."""
         if waiting := self._taken():
             super().execute(b";".join(waiting))
         super().copy_expert(*arguments, **options)
@@ -264,13 +251,11 @@ class PipelinedCursor(extensions.cursor):
 
 @contextmanager
 def pipelined(connection: extensions.connection) -> Iterator[PipelinedCursor]:
-    """One transaction: committed at the end, rolled back on any exception.
+    """A transaction: committed at the end, rolled back on any exception.
 
     Its begin is sent with the first statement, its end with those that wait then. The connection is
-    in autocommit mode, or psycopg2 would send a begin of its own.
-
-    Raises:
-        HistoryError: it was not committed.
+    in autocommit mode, or psycopg2 would send a begin of its own. Raises HistoryError if it was not
+    committed.
     """
     with connection.cursor(cursor_factory=PipelinedCursor) as cursor:
         cursor.later(b"begin")
@@ -285,7 +270,7 @@ def pipelined(connection: extensions.connection) -> Iterator[PipelinedCursor]:
 
 
 def single(connection: extensions.connection) -> AbstractContextManager[PipelinedCursor]:
-    """One statement that is a transaction; the connection is in autocommit mode."""
+    """A statement that is a transaction; the connection is in autocommit mode."""
     return connection.cursor(cursor_factory=PipelinedCursor)
 
 
@@ -293,13 +278,13 @@ def single(connection: extensions.connection) -> AbstractContextManager[Pipeline
 def transaction(
     connection: extensions.connection, doing: str, *, alone: bool = False
 ) -> Iterator[PipelinedCursor]:
-    """One transaction that writes: committed at the end, rolled back on any exception.
+    """A transaction that writes: committed at the end, rolled back on any exception.
 
-    One that consists of a single statement, ``alone``, begins and ends with it.
+    With ``alone`` it is a single statement, without begin and end.
 
     Raises:
         HistoryError: it was not committed; ``doing`` begins the message.
-        Unstorable: nor could it be at any other time.
+        Unstorable: it can never be committed.
     """
     begin = single if alone else pipelined
     with translating_writes(doing), begin(connection) as cursor:

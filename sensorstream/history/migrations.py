@@ -1,6 +1,6 @@
-"""Brings a database's schema to the newest version, by Alembic, without an ini file.
+"""Upgrades a database's schema to the newest version, by Alembic, without an ini file.
 
-And makes the SQL functions for times and durations in SPARQL (``persistent/times.sql``).
+It also makes the SQL functions for times and durations in SPARQL (``persistent/times.sql``).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def install_time_functions(connection: Connection) -> None:
-    """Make the functions, unless they are there as this version makes them."""
+    """Make the functions, unless this version's are there."""
     script = (bundled("persistent") / "times.sql").read_text("utf-8")
     made = hashlib.sha256(script.encode()).hexdigest()[:12]
     last = "store.time_part(text, text, text)"
@@ -40,12 +40,9 @@ _MIGRATING = 0x53535F4D
 def migrate(database: Engine) -> None:
     """Create or upgrade schema ``store``; all or nothing.
 
-    An upgrade removes the generated views of schema ``history``; they are made again when the
-    deployment starts.
-
-    Raises:
-        HistoryError: the database cannot be reached, its user may not create a schema, or its
-            schema comes from a newer SensorStream.
+    An upgrade removes the generated views of schema ``history``; the start of the deployment makes
+    them again. Raises HistoryError if the database cannot be reached, its user may not create a
+    schema, or its schema comes from a newer SensorStream.
     """
     with translating("cannot prepare the history's schema"), database.begin() as connection:
         connection.execute(text("select pg_advisory_xact_lock(:key)"), {"key": _MIGRATING})
@@ -65,7 +62,7 @@ def newest() -> str:
 
 
 def _revision(connection: Connection) -> str | None:
-    """That of a database, as Alembic has written it; None: its schema is empty."""
+    """The revision of a database, as Alembic stores it; None: its schema is empty."""
     table = f"{STORE}.alembic_version"
     found = connection.execute(text("select to_regclass(:table)"), {"table": table}).scalar()
     if found is None:
@@ -74,7 +71,7 @@ def _revision(connection: Connection) -> str | None:
 
 
 def _upgrade(connection: Connection) -> None:
-    # Alembic reads all migrations, and is read itself: most starts need nothing of that.
+    # Alembic and all migrations take time to import, and most starts do not need them.
     from alembic import command
     from alembic.util import CommandError
 

@@ -1,7 +1,6 @@
 """Opens the history of a deployment: that of the settings, or the embedded PostgreSQL.
 
-And writes its whole database to a file, or fills it from one, by PostgreSQL's own pg_dump and
-pg_restore.
+It also dumps and restores the whole database by PostgreSQL's own pg_dump and pg_restore.
 """
 
 from __future__ import annotations
@@ -35,10 +34,9 @@ _VIEWS: Final = "history.messages"
 
 
 def open_history(settings: HistorySettings, stack: ExitStack) -> str:
-    """The URL of the history's PostgreSQL; without one in the settings, the embedded one starts.
+    """The URL of the history's PostgreSQL; without one in the settings, start the embedded one.
 
-    Raises:
-        HistoryError: the embedded PostgreSQL does not start.
+    Raises HistoryError if the embedded PostgreSQL does not start.
     """
     if settings.url:
         return settings.url
@@ -57,8 +55,7 @@ def open_history(settings: HistorySettings, stack: ExitStack) -> str:
 def open_kept(settings: HistorySettings, stack: ExitStack) -> str:
     """The URL of an existing history, with or without its running server; until ``stack`` closes.
 
-    Raises:
-        HistoryError: it cannot be opened, or no server has ever written to it.
+    Raises HistoryError if it cannot be opened, or no server has ever written to it.
     """
     never = (
         "there is no history yet: the server of this deployment has never run, and 'backfill' has "
@@ -75,7 +72,7 @@ def open_kept(settings: HistorySettings, stack: ExitStack) -> str:
 def open_shown(
     settings: HistorySettings, timeline: Timeline, schema: Callable[[], Schema], stack: ExitStack
 ) -> str:
-    """As :func:`open_prepared`; its views are there, too: if need be, those for this schema."""
+    """The URL as :func:`open_prepared`, with views; missing ones are made for this schema."""
     url = open_prepared(settings, timeline, stack)
     if not _holds(url, _VIEWS):
         database = engine(url, pool_size=1)
@@ -92,10 +89,8 @@ def _holds(url: str, relation: str) -> bool:
 def open_prepared(settings: HistorySettings, timeline: Timeline, stack: ExitStack) -> str:
     """The URL of the history, prepared if no server has written to it; until ``stack`` closes.
 
-    A running server, if there is one, goes on.
-
-    Raises:
-        HistoryError: it cannot be opened or prepared, or its server is of an older version.
+    A running server continues. Raises HistoryError if the history cannot be opened or prepared, or
+    its server is of an older version.
     """
     url = open_history(settings, stack)
     if not _holds(url, _TABLES):
@@ -104,19 +99,17 @@ def open_prepared(settings: HistorySettings, timeline: Timeline, stack: ExitStac
 
 
 def dump(url: str, file: Path) -> None:
-    """Write a database to a new file, as it is at one moment; who writes to it is not disturbed.
+    """Write a database to a new file, as of one moment, without disturbing its writers.
 
-    Raises:
-        HistoryError: pg_dump failed.
+    Raises HistoryError if pg_dump failed.
     """
     _run("pg_dump", url, ["--format=custom", "--no-owner", "--no-acl", f"--file={file}"])
 
 
 def fill(url: str, file: Path) -> None:
-    """Fill an empty database with what a file of :func:`dump` holds: all of it or nothing.
+    """Fill an empty database from a file of :func:`dump`: all of it or nothing.
 
-    Raises:
-        HistoryError: the database holds a history already, or pg_restore failed.
+    Raises HistoryError if the database holds a history already, or pg_restore failed.
     """
     with opened(url, _LOOK) as cursor:
         if one_value(cursor, "select true from pg_namespace where nspname = %s", (STORE,)):
@@ -125,7 +118,7 @@ def fill(url: str, file: Path) -> None:
                 "(history.url, or history.folder)"
             )
     _run("pg_restore", url, ["--no-owner", "--no-acl", "--single-transaction", str(file)])
-    # A dump has no statistics, and autovacuum never makes those of partitions together.
+    # A dump has no statistics, and autovacuum never makes those of all partitions together.
     with opened(url, "the database is filled, but cannot be analysed") as cursor:
         cursor.execute("analyze")
 
@@ -135,7 +128,7 @@ def _run(program: str, url: str, arguments: Sequence[str]) -> None:
     told = parameters_of(parsed.set(password=None))
     environment = {name: value for name, value in os.environ.items() if name[:2] != "PG"}
     if parsed.password:
-        # Not in the arguments, which others can see.
+        # Not in the arguments, which other users can see.
         environment["PGPASSWORD"] = str(parsed.password)
     place = f"--dbname={extensions.make_dsn(**told)}"
     try:

@@ -1,10 +1,10 @@
-"""The outbox (transactional) as a dispatcher uses it.
+"""The transactional outbox, as a dispatcher uses it.
 
 :meth:`sensorstream.history.store.PostgresStore.commit` adds events, in the transaction that stores
-their alerts and moves the watermark. Each stands once, however many receivers there are; a receiver
-has its place in them: what comes after it waits. A row for a receiver and an event is written when
-the receiver was tried, and its place moves on in the same transaction. A delivery that succeeds but
-is not marked before a crash is sent again: receivers recognise its id.
+their alerts and moves the watermark. An event is stored once for all receivers; a receiver has a
+place among the events: those after it wait. A row for a receiver and an event is written when
+delivery was tried, and the place moves on in the same transaction. A delivery that succeeds but is
+not marked before a crash is sent again: receivers recognise its id.
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ _KEPT_FOR: Final = timedelta(days=7)
 
 
 class PostgresOutbox:
-    """Safe to use from several threads; every method is one transaction. See :class:`.Outbox`.
+    """The outbox. Safe to use from several threads; every method is one transaction.
 
-    All of them raise :class:`~sensorstream.errors.HistoryError` when the database fails.
+    See :class:`.Outbox`. All methods raise HistoryError when the database fails.
     """
 
     def __init__(self, database: Engine) -> None:
@@ -50,7 +50,7 @@ class PostgresOutbox:
     def due(self, now: datetime, limit: int, excluding: Collection[str] = ()) -> list[Delivery]:
         """Up to ``limit`` deliveries whose time has come: some of each receiver, in its order.
 
-        Of two receivers one cannot take the place of the other, however much waits for it.
+        No receiver takes the place of another, however much waits for it.
         """
         values = {"now": now, "limit": limit, "one": _OF_ONE, "busy": list(excluding)}
         return [_delivery(row) for row in self._rows(_DUE, values)]
@@ -66,9 +66,9 @@ class PostgresOutbox:
                 connection.execute(command, {"now": now, "by": by})
 
     def delivered(self, came: Mapping[int, Attempt]) -> None:
-        """Mark deliveries, by their ids, as received; their receivers do not fail any more.
+        """Mark deliveries, by id, as received; their receivers do not fail any more.
 
-        To make a transaction durable costs more than to mark some deliveries.
+        Mark many at once: a durable transaction costs more than the marks.
         """
         values = {
             "ids": list(came),
@@ -96,7 +96,7 @@ class PostgresOutbox:
         return self._attempted(delivery_id, attempt, last_error=_reason(attempt))
 
     def disable(self, receiver: str, now: datetime) -> None:
-        """Deliver to a receiver no more. If it was removed meanwhile, its alert ends."""
+        """Stop deliveries to a receiver. If it was removed meanwhile, its alert ends."""
         with translating("cannot write the outbox"), self._database.begin() as connection:
             values = {"disabled_at": now, "disabled_from": last_event(connection)}
             command = update(webhooks).where(webhooks.c.id == receiver).values(values)
@@ -104,10 +104,7 @@ class PostgresOutbox:
                 end_of_system(connection, receiver, "it is removed", now)
 
     def prune(self, now: datetime) -> None:
-        """Forget delivered ones that are older than a week, or not of the newest thousand.
-
-        And events that no receiver needs any more.
-        """
+        """Delete old deliveries (a week, or beyond the newest thousand) and unneeded events."""
         values = {"kept": _KEPT, "oldest": now - _KEPT_FOR}
         with translating("cannot write the outbox"), self._database.begin() as connection:
             connection.execute(_PRUNE, values)
@@ -127,7 +124,7 @@ class PostgresOutbox:
         return rows_of(self._database, "cannot read the outbox", query, values)
 
     def _attempted(self, delivery_id: int, attempt: Attempt, **values: object) -> datetime:
-        """Write down an attempt; the receiver's place is not before it any more."""
+        """Store an attempt; the receiver's place moves past it."""
         event = delivery_id >> NUMBERS.bit_length()
         told = {
             "attempted_at": attempt.at,
@@ -150,7 +147,7 @@ class PostgresOutbox:
                 "id": delivery_id,
                 "event": event,
                 "webhook_id": receiver.id,
-                # What is put off stays the first.
+                # A postponed delivery stays the first.
                 "next_attempt_at": due_at,
                 **told,
                 "attempts": 1 if "attempts" in values else 0,
@@ -160,8 +157,8 @@ class PostgresOutbox:
         return receiver.failing_since or attempt.at
 
 
-# What is new is taken in the order of its numbers, for the receiver's place passes all below. Their
-# times are not in this order: each was read before the transaction that gave the number.
+# New events are taken in the order of their numbers, for the receiver's place passes all below.
+# Their times may differ from this order: each was read before the transaction that gave the number.
 _DUE: Final = text(
     f"""
     with taken as materialized (
@@ -216,7 +213,7 @@ _MOVE_BACK: Final = (
     ),
     text("update store.events set due_at = due_at - :by where due_at > :now"),
 )
-# Since when it fails: unless it did before, since this attempt; of a success "at" is null.
+# The start of failures: this attempt unless an earlier one; for a success "at" is null.
 _PASS: Final = text(
     """
     update store.webhooks set place = greatest(place, :event),
@@ -225,8 +222,8 @@ _PASS: Final = text(
     where number = :number returning id, failing_since
     """
 )
-# Receivers are locked in the order of their numbers, as by who tells their groups: so neither waits
-# for the other in a circle, which would repeat what the receivers have.
+# Receivers are locked in the order of their numbers, as for reports of groups, to avoid a deadlock,
+# which would repeat deliveries.
 _DELIVERED: Final = text(
     f"""
     with came as (
@@ -254,8 +251,8 @@ _DELIVERED: Final = text(
       answered = excluded.answered, answer = excluded.answer
     """
 )
-# Receivers for whom nothing waits, though something has come: reports for others. One that is
-# written just now is passed by the next time: neither of two that write some waits for the other.
+# Receivers without waiting deliveries, although there are new events: reports for others. A
+# receiver that is locked now is moved the next time, so that two writers never wait for each other.
 _PASS_BY: Final = text(
     f"""
     with idle as (
@@ -283,7 +280,8 @@ _PRUNE_EVENTS: Final = text(
         ) end
     """
 )
-# Once for each receiver: the planner would look for the bound again for each row of the log.
+# Computed once for each receiver: the planner would compute the bound again for each row of the
+# log.
 _PRUNE: Final = text(
     """
     with bounds as materialized (

@@ -34,10 +34,10 @@ _UNIT: Final = {Timeline.INTEGER: 2**16, Timeline.DATETIME: 86_400_000_000}
 _WIDEST: Final = {Timeline.INTEGER: END, Timeline.DATETIME: 32 * 86_400_000_000}
 _FULL: Final = 512 * 2**20
 _MOST_SPARSE: Final = 64
-# Further than any partition.
+# Beyond any partition.
 _FAR: Final = 2**65
 _ENOUGH: Final = 1000
-"""Rows that a new partition has when it is analysed: the statistics of so many hold for more."""
+"""Rows of a new partition that make an analysis useful: its statistics hold for more."""
 _BOUNDS: Final = re.compile(
     r"FOR VALUES FROM \((?:'(?P<low>-?\d+)'|MINVALUE)\) TO \((?:'(?P<high>-?\d+)'|MAXVALUE)\)"
 )
@@ -52,34 +52,34 @@ class StatementPartition:
 
     @property
     def name(self) -> str:
-        """Its table, in schema ``store``."""
+        """The name of its table, in schema ``store``."""
         return f"statements_{_digits(self.low)}_{_digits(self.high)}"
 
 
 class Partitions:
-    """What the writer knows of the partitions there are."""
+    """The existing partitions, as the writer knows them."""
 
     def __init__(self, timeline: Timeline) -> None:
         self._timeline = timeline
         self._there: list[StatementPartition] | None = None
-        # Rows that went into those that were never analysed, and which partitions were needed.
+        # Rows in partitions that were never analysed, and the partitions that were needed.
         self._young: dict[StatementPartition, int] = {}
         self._used: set[StatementPartition] = set()
 
     def forget(self) -> None:
-        """Read the catalog again before the next use."""
+        """Forget the partitions: read the catalog again before the next use."""
         self._there = None
         self._young = {}
 
     def lack(self, instants: Iterable[Instant]) -> bool:
-        """Whether one may have to be made for some instants."""
+        """Whether a partition may be missing for some instants."""
         there = self._there
         return there is None or not all(_holds(there, each) for each in set(instants))
 
     def make(self, cursor: extensions.cursor, instants: Iterable[Instant]) -> None:
-        """Make the partitions that some instants need and that are not there.
+        """Make the missing partitions for some instants.
 
-        Readers go on meanwhile: attaching an empty table waits for no query.
+        Readers are not blocked: attaching an empty table waits for no query.
         """
         if self._there is None:
             self._there = partitions(cursor)
@@ -96,7 +96,7 @@ class Partitions:
         self._used.update(_holder(self._there, each) for each in needed)
 
     def grown(self, instants: Iterable[Instant]) -> tuple[StatementPartition, ...]:
-        """Partitions without statistics that have enough rows now, after some more; each once."""
+        """Partitions without statistics that have enough rows after these; each is given once."""
         if not self._young or self._there is None:
             return ()
         for instant in instants:
@@ -109,7 +109,7 @@ class Partitions:
         return found
 
     def analyze_used(self, cursor: extensions.cursor) -> None:
-        """Let the planner know what was loaded: into all partitions that :meth:`make` was for."""
+        """Analyse all partitions that :meth:`make` was called for."""
         if self._used:
             analyze(cursor, self._used)
             self._used = set()
@@ -119,11 +119,11 @@ def analyze(cursor: extensions.cursor, changed: Iterable[StatementPartition]) ->
     """Gather statistics of partitions, and of the tables beside them.
 
     Until then PostgreSQL's planner takes every subject to have one of 200 parts of the rows, and
-    reads tables whole. Autovacuum looks once a minute, and never at all partitions as one table:
-    what is known of that says how many rows a join has.
+    reads tables whole. Autovacuum runs once a minute, and never for all partitions as one table,
+    whose statistics predict the rows of a join.
     """
     new = one_value(cursor, "select current_setting('server_version_num')::integer >= 180000")
-    # Before, this would read every partition.
+    # Before PostgreSQL 18 this would read every partition.
     shared = ["only store.statements"] if new else []
     names = sorted(each.name for each in changed)
     tables = [f"store.{each}" for each in ("terms", "stays", "class_sets", *names)]
@@ -131,7 +131,7 @@ def analyze(cursor: extensions.cursor, changed: Iterable[StatementPartition]) ->
 
 
 def partitions(cursor: extensions.cursor, *, young: bool = False) -> list[StatementPartition]:
-    """All partitions of ``store.statements``, or the ``young``, never analysed ones; in order."""
+    """The partitions of ``store.statements`` in order; ``young``: those never analysed."""
     cursor.execute(
         "select pg_get_expr(c.relpartbound, c.oid) from pg_inherits i "
         "join pg_class c on c.oid = i.inhrelid "
@@ -146,10 +146,8 @@ def instant_ago(url: str, length: int, timeline: Timeline, now: datetime) -> Ins
     """The instant that lies a length of the time line back.
 
     On the dateTime line it counts back from ``now``. Whole numbers need not be seconds of any
-    clock: on the integer line it counts back from the latest end of a statement in history.
-
-    Raises:
-        HistoryError: the database cannot be read.
+    clock: on the integer line it counts back from the latest end of a statement in history. Raises
+    HistoryError if the database cannot be read.
     """
     if timeline is Timeline.DATETIME:
         return timeline.of(now) - length
@@ -162,7 +160,7 @@ def instant_ago(url: str, length: int, timeline: Timeline, now: datetime) -> Ins
 
 
 def partition_of(bounds: str | None) -> StatementPartition | None:
-    """The partition with some bounds, as PostgreSQL writes them; None: there are none."""
+    """The partition of PostgreSQL's text of bounds; None: it has none."""
     match = _BOUNDS.fullmatch(bounds or "")
     return match and StatementPartition(int(match["low"] or FIRST), int(match["high"] or END))
 
@@ -173,7 +171,7 @@ def new_partition(
     full: frozenset[str],
     timeline: Timeline,
 ) -> StatementPartition:
-    """The partition to make for an instant that none of those ``there`` (in order) holds.
+    """The partition to make for an instant that no partition in ``there`` (in order) holds.
 
     ``full``: the names of those that hold enough statements.
     """
@@ -225,8 +223,8 @@ def _full(cursor: extensions.cursor) -> frozenset[str]:
 
 
 def _create(cursor: extensions.cursor, new: StatementPartition) -> None:
-    # CREATE TABLE ... PARTITION OF would wait for every query that runs, and the next queries for
-    # it; ATTACH lets them go on.
+    # CREATE TABLE ... PARTITION OF would wait for every running query, and the next queries for it;
+    # ATTACH does not block them.
     table = sql.Identifier("store", new.name)
     cursor.execute(
         sql.SQL("create table {} (like store.statements including defaults)").format(table)

@@ -1,7 +1,7 @@
-"""What the server reads of PostgreSQL: messages of the journal, alerts, statements.
+"""The reading of PostgreSQL by the server: messages of the journal, alerts, statements.
 
-The last values are read one property after the other: of each individual the newest statements, so
-the cost does not grow with its past, and no further index or table has to be kept for it.
+The last values are read one property after the other, from the newest statements of each
+individual: the cost does not grow with its past, and no further index or table is needed.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ from sensorstream.model.timeline import Instant
 
 _INDEXED: Final = 200
 _INDEXED_SOURCE: Final[ColumnElement[str]] = func.left(messages.c.source, _INDEXED)
-"""What the index of sources has of them."""
+"""The part of sources that is in their index."""
 _JOURNAL: Final = "cannot read the journal"
 _MOST_VALUES: Final = 100_000
 _Query: TypeAlias = Select[*tuple[Any, ...]]
@@ -68,7 +68,7 @@ _replays: Final = messages.alias()
 
 
 class PostgresReader(StoreReader):
-    """A :class:`.StoreReader` over PostgreSQL: what its methods do is said there."""
+    """A :class:`.StoreReader` of PostgreSQL; its methods are described there."""
 
     def __init__(self, database: Engine, timeout: float = 30.0) -> None:
         """``timeout``: seconds that a statement may take."""
@@ -156,7 +156,7 @@ class PostgresReader(StoreReader):
     def kept_messages(self, chosen: QuarantineChoice, limit: int) -> list[KeptMessage]:
         columns, query = messages.c, _KEPT.limit(limit)
         if chosen.status == Status.JOURNALLED.value:
-            # These are the last ones alone, and no index has them.
+            # These are the last messages alone, without an index.
             stored = select(progress.c.watermark).scalar_subquery()
             query = query.where(columns.status.is_(None), columns.seq > func.coalesce(stored, 0))
             chosen = replace(chosen, status=None)
@@ -249,10 +249,10 @@ class PostgresReader(StoreReader):
 
 
 def _of_source(name: str) -> ColumnElement[bool]:
-    """Whether a message is of a source.
+    """The condition that a message is of a source.
 
-    As a range, so that a question ordered by :data:`_INDEXED_SOURCE` first uses the index of
-    sources: by an equality the planner would rather pass over the whole journal.
+    It is a range, so that a question ordered by :data:`_INDEXED_SOURCE` first uses the index of
+    sources: with an equality the planner would rather read the whole journal.
     """
     name = name.replace("\0", "\ufffd")
     start = name[:_INDEXED]
@@ -260,7 +260,7 @@ def _of_source(name: str) -> ColumnElement[bool]:
 
 
 def _contradiction_of(data: Mapping[str, Any] | None) -> Contradiction | None:
-    """A contradiction as the journal keeps it."""
+    """The contradiction from its form in the journal."""
     if data is None:
         return None
     return Contradiction(tuple(data["triples"]), tuple(data["axioms"]), data["limits"])

@@ -1,8 +1,8 @@
-"""Rows of the cursor ``answer`` in batches whose bytes are bounded before they are sent.
+"""Answers to SQL questions in batches whose bytes are bounded before they are sent.
 
-A value may have a gigabyte (``repeat('x', 1000000000)``), and libpq keeps all that one statement
-answers: a limit that is looked at afterwards is too late. So a function in PostgreSQL takes rows
-from the cursor until they are enough, and refuses a row that is too large.
+A value may have a gigabyte (``repeat('x', 1000000000)``), and libpq keeps the whole answer of a
+statement: a limit checked afterwards is too late. So a function in PostgreSQL takes rows from the
+cursor ``answer`` up to a size, and refuses a row that is too large.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ Row: TypeAlias = tuple[object, ...]
 
 NEXT_ROWS: Final = "store.next_rows"
 BATCH_BYTES: Final = 4 * 1024 * 1024
-"""A batch ends with the row that brings it beyond this size, as text."""
+"""Bytes of text after which a batch ends, with the row that exceeds them."""
 _ROW_BYTES: Final = 16 * 1024 * 1024
 ANSWER_BYTES: Final = 128 * 1024 * 1024
-"""The most that the values of an answer have that is kept in memory."""
+"""The most bytes of an answer that is kept in memory."""
 
 TOO_LARGE: Final = "54S01"
 """The SQLSTATE of a row that is too large."""
@@ -60,11 +60,11 @@ begin
 end
 """
 
-# Their size is that of the type, whatever the value.
+# Types of a fixed size.
 _FIXED: Final = frozenset(
     (16, 18, 19, 20, 21, 23, 26, 700, 701, 1082, 1083, 1114, 1184, 1186, 1266, 2278, 2950)
 )
-# Of those that are most common, PostgreSQL need not be asked.
+# The most common types, for which PostgreSQL need not be asked.
 _NAMES: Final[Mapping[int, str]] = {
     16: "boolean",
     17: "bytea",
@@ -86,9 +86,9 @@ _NAMES: Final[Mapping[int, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class Fetching:
-    """How rows are taken: ``statement`` has ``%s`` for the number of rows.
+    """The way to take rows: ``statement`` has ``%s`` for the number of rows.
 
-    ``most``: so many at a time. ``exact``: fewer come only at the end.
+    ``most``: the most rows at a time. ``exact``: fewer come only at the end.
     """
 
     statement: str
@@ -107,11 +107,9 @@ def install_row_batches(cursor: extensions.cursor) -> None:
 def fetching(
     cursor: extensions.cursor, columns: Sequence[tuple[int, tuple[int, int] | None]]
 ) -> Fetching:
-    """How to take the rows of the cursor ``answer``.
+    """The way to take the rows of the cursor ``answer``, in its transaction.
 
-    Args:
-        cursor: in the transaction of the cursor.
-        columns: for each its type (OID), and the table and number of the column that it shows.
+    ``columns`` has for each its type (OID), and the table and number of the column that it shows.
     """
     if _FIXED.issuperset(each for each, _ in columns):
         return Fetching("fetch forward %s from answer", exact=True)
@@ -126,7 +124,7 @@ def fetching(
         names |= dict(cursor.fetchall())
     told = [names.get(each) for each in types]
     if None in told:
-        # A function cannot give a column of such a type, as "record".
+        # A function cannot return a column of such a type, for example "record".
         return Fetching("fetch forward %s from answer", exact=True, most=1)
     row = ", ".join(f"c{number} {name}" for number, name in enumerate(told))
     return Fetching(f"select * from {NEXT_ROWS}('answer', %s) as rows({row})", exact=False)
@@ -135,7 +133,7 @@ def fetching(
 def _declared(
     cursor: extensions.cursor, columns: Sequence[tuple[int, tuple[int, int] | None]]
 ) -> list[int]:
-    """The types of columns: where one is a domain, PostgreSQL tells that below it (protocol)."""
+    """The types of columns; for a domain its base type, as in PostgreSQL's protocol."""
     types = [each for each, _ in columns]
     origins = [(place, *origin) for place, (_, origin) in enumerate(columns) if origin]
     if origins:
@@ -154,8 +152,7 @@ def _declared(
 def bounded(batches: Iterable[Sequence[Row]]) -> Iterator[Sequence[Row]]:
     """The batches of an answer that is kept in memory.
 
-    Raises:
-        Overrun: their values have more bytes than :data:`ANSWER_BYTES`.
+    Raises Overrun if their values have more bytes than :data:`ANSWER_BYTES`.
     """
     size = 0
     for batch in batches:
@@ -175,7 +172,7 @@ def _size(value: object) -> int:
 
 
 _BEGIN: Final = (
-    # Without a place of their own in the path, temporary tables would come first.
+    # Temporary tables would come first in the path if they were not named in it.
     "select set_config('search_path', 'history, pg_temp', true), "
     # All rows are fetched, so plan for the whole result.
     "set_config('cursor_tuple_fraction', '1', true), "
@@ -199,11 +196,11 @@ _NO_WINDOW: Final = (
 NUMERIC: Final = 1700
 """PostgreSQL's OID of the type ``numeric``."""
 _TEXT: Final = 25
-# The most that PostgreSQL lets a type say.
+# The greatest precision that PostgreSQL allows in a type.
 _DIGITS: Final = 1_000
 _FIRST_BATCH: Final = 256
 _BATCH_ROWS: Final = 8_192
-# So long may the receiver of an answer take nothing.
+# The time for which the receiver of an answer may take nothing.
 _IDLE_SECONDS: Final = 60.0
 _ONLY_ASKS: Final = "expected one statement that returns rows and changes nothing (SELECT): "
 
@@ -219,7 +216,7 @@ class SqlResult:
 
 @dataclass(frozen=True, slots=True)
 class AnswerColumn:
-    """A column of an answer; ``type`` is PostgreSQL's OID of it, of text if another engine answers.
+    """A column of an answer; ``type`` is PostgreSQL's OID, that of text for other engines.
 
     ``precision`` and ``scale`` are those of a ``numeric(precision, scale)``, else None. ``origin``
     is the OID of the table or view whose column it shows, and the number of that column.
@@ -240,18 +237,14 @@ class SqlStream:
     batches: Iterator[Sequence[Row]]
 
     def result(self, row_limit: int) -> SqlResult:
-        """The first rows, in memory.
-
-        Raises:
-            Overrun: they have too many bytes.
-        """
+        """The first rows, in memory; raises Overrun if they have too many bytes."""
         names = tuple(each.name for each in self.columns)
         rows = tuple(islice(chain.from_iterable(bounded(self.batches)), row_limit + 1))
         return SqlResult(names, rows[:row_limit], truncated=len(rows) > row_limit)
 
 
 def names_live(text: str) -> bool:
-    """Whether a query may name a view of schema ``live``; each that does is found."""
+    """Whether a query may name a view of schema ``live``; no such query is missed."""
     return _names_live(text) is not None
 
 
@@ -270,7 +263,7 @@ def open_sql(
     live: LiveSource | None = None,
     stop: Stop | None = None,
 ) -> Iterator[SqlStream]:
-    """Answer one SQL query; names without a schema are the views of ``history``.
+    """Answer an SQL query; names without a schema are the views of ``history``.
 
     It runs as the reader (:mod:`sensorstream.history.reader_role`) in a separate read-only
     transaction, that is, on one snapshot. If the server has no reader it runs as the writer, unless
@@ -281,7 +274,7 @@ def open_sql(
         text: one statement that returns rows.
         timeout: seconds PostgreSQL may work on it in all. If the rows are not taken for a minute,
             PostgreSQL ends the transaction.
-        live: what holds now, for the views of schema ``live``.
+        live: the present, for the views of schema ``live``.
         stop: ends it early.
 
     Raises:
@@ -300,13 +293,9 @@ def open_sql(
 def describe_sql(
     url: str, text: str, *, timeout: float
 ) -> Iterator[tuple[tuple[AnswerColumn, ...], extensions.cursor]]:
-    """The columns that the answer to a query has, without computing it.
+    """The columns of the answer to a query, without computing it, and the reader's cursor.
 
-    Yields:
-        the columns, and the reader's cursor in the same transaction.
-
-    Raises:
-        QueryError, HistoryError: as :func:`open_sql`.
+    Raises QueryError and HistoryError as :func:`open_sql` does.
     """
     with _opened(url, text, timeout) as cursor:
         yield described(cursor, text), cursor
@@ -332,17 +321,17 @@ def _opened(
 
 @contextmanager
 def stoppable(url: str, stop: Stop | None, seconds: float) -> Iterator[extensions.connection]:
-    """A connection as the reader for one question, which ``stop`` ends early.
+    """A connection as the reader for a question, which ``stop`` ends early.
 
     Raises:
-        Overrun: PostgreSQL works on it for longer than these seconds, and does not end it itself.
+        Overrun: PostgreSQL works on it for longer than ``seconds``, and does not end it itself.
         HistoryError: as :func:`open_reader`.
         SensorStreamError: it was ended.
     """
     connection = open_reader(url)
 
     def end() -> None:
-        # PostgreSQL stops the statement that runs; if none runs at the moment, none follows.
+        # PostgreSQL stops the running statement; if none is running, none follows.
         with suppress(psycopg2.Error):
             connection.cancel()
         with suppress(OSError), socket.socket(fileno=os.dup(connection.fileno())) as line:
@@ -354,7 +343,7 @@ def stoppable(url: str, stop: Stop | None, seconds: float) -> Iterator[extension
 
 
 def described(cursor: extensions.cursor, text: str) -> tuple[AnswerColumn, ...]:
-    """The columns of the cursor "answer", which is open in the transaction, for this query."""
+    """The columns of the open cursor "answer" of this query."""
     with explained(text):
         cursor.execute("fetch forward 0 from answer")
     return tuple(map(_column, cursor.description or ()))
@@ -363,13 +352,9 @@ def described(cursor: extensions.cursor, text: str) -> tuple[AnswerColumn, ...]:
 def fetched(
     cursor: extensions.cursor, columns: Sequence[AnswerColumn], text: str, timeout: float
 ) -> Iterator[list[Row]]:
-    """The rows of the cursor "answer", at least one batch; few at a time where they are large.
+    """The rows of the open cursor "answer", at least one batch; few at a time if they are large.
 
-    Args:
-        cursor: in the transaction that has the cursor open.
-        columns: of the cursor.
-        text: the query, for the place of an error.
-        timeout: seconds that PostgreSQL may still work on it.
+    ``text`` is the query, for the place of an error; ``timeout`` the seconds that are left for it.
     """
     with explained(text):
         how = fetching(cursor, [(each.type, each.origin) for each in columns])
@@ -377,7 +362,7 @@ def fetched(
     while True:
         begun = monotonic()
         with explained(text):
-            # Anew each time: what is left of the time.
+            # The time that is left, computed anew each time.
             cursor.execute(
                 "select set_config('statement_timeout', %s, true), "
                 "set_config('idle_in_transaction_session_timeout', %s, true)",
@@ -393,13 +378,13 @@ def fetched(
 
 
 def milliseconds(seconds: float) -> str:
-    """For a time limit of PostgreSQL, to which 0 is no limit."""
+    """A time limit as PostgreSQL writes it, for which 0 is no limit."""
     return str(max(1, round(seconds * 1000)))
 
 
 def _column(told: extensions.Column) -> AnswerColumn:
     precision, scale = told.precision, told.scale or 0
-    # Without precision, or with more digits than it after the point, psycopg2 tells other numbers.
+    # Without a precision, or with a scale above it, psycopg2 gives other numbers.
     if told.type_code == NUMERIC and precision is not None and 0 <= scale <= precision <= _DIGITS:
         return AnswerColumn(told.name, told.type_code, precision, scale)
     table, place = told.table_oid, told.table_column
@@ -408,10 +393,9 @@ def _column(told: extensions.Column) -> AnswerColumn:
 
 
 def open_reader(url: str) -> extensions.connection:
-    """A connection as the reader, or as a writer who is no superuser where there is none.
+    """A connection as the reader, or without one as a writer who is no superuser.
 
-    Raises:
-        HistoryError: the database cannot be reached, or there is no such role.
+    Raises HistoryError if the database cannot be reached, or there is no such role.
     """
     with suppress(HistoryError):
         return connect(reader_url(url), application="sensorstream sql")
@@ -437,7 +421,7 @@ def reading_url(url: str) -> str:
 
 @contextmanager
 def explained(text: str) -> Iterator[None]:
-    """Turn PostgreSQL's errors into ours; ``text`` is the query that a place in them means."""
+    """Translate PostgreSQL's errors; ``text`` is the query that their positions refer to."""
     try:
         yield
     except psycopg2.OperationalError as error:
@@ -484,7 +468,7 @@ def explained(text: str) -> Iterator[None]:
 
 
 def _position(diagnosis: extensions.Diagnostics | None, text: str) -> Position | None:
-    """The position of the error from PostgreSQL, if it refers to the text of the query."""
+    """The position of PostgreSQL's error, if it refers to the text of the query."""
     if diagnosis is None or diagnosis.internal_query not in (None, text):
         return None
     told = diagnosis.internal_position or diagnosis.statement_position

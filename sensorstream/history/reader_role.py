@@ -1,20 +1,20 @@
 """The role of user queries, the functions that it may call, and a port for it.
 
-It may read schema ``history``, and of schema ``store`` what SPARQL and Spark need; no more. It has
+It may read schema ``history``, and the parts of schema ``store`` that SPARQL and Spark need. It has
 its own login. To reduce the rights of the writer for a while (``set role``) is not safe: a
 statement can undo that with ``set_config``. Its password is derived from the writer's, so every
 process that knows the history's URL knows it, and it is stored nowhere.
 
-It may call all functions that only compute, and a few more by name. One that PostgreSQL marks as
-*volatile* may do something: write to the log on disk (``pg_logical_emit_message``), take a lock
-that stops the writers (``pg_advisory_lock``), run another text (``query_to_xml``). Only those named
-here are allowed, so that one that a later version or an extension brings is refused. Two guards:
-the text of a question is looked through; and in a database that is SensorStream's alone nobody but
+It may call all functions that only compute, and a few more by name. A function that PostgreSQL
+marks as *volatile* may have effects: write to the log on disk (``pg_logical_emit_message``), take a
+lock that stops the writers (``pg_advisory_lock``), run another text (``query_to_xml``). Only those
+named here are allowed, so that functions of later versions or extensions are refused. There are two
+guards: the text of a question is searched; and in a database that is SensorStream's alone only
 superusers may execute them, so that a program that logs in as the reader cannot, either.
 
 The embedded PostgreSQL opens its port on 127.0.0.1 only, and only if the settings ask for it. The
-password there is made by chance once and is kept beside the cluster, in a file that only its owner
-can read.
+password there is random, made once, and kept beside the cluster, in a file that only its owner can
+read.
 """
 
 from __future__ import annotations
@@ -39,25 +39,25 @@ ALLOWED: Final = (
     # Chance and the clock.
     *("random", "random_normal", "gen_random_uuid", "uuidv4", "uuidv7"),
     *("clock_timestamp", "timeofday"),
-    # They take time only, of which a question has limits.question_seconds.
+    # They take time only, which limits.question_seconds bounds.
     *("pg_sleep", "pg_sleep_for", "pg_sleep_until"),
-    # How much there is.
+    # Sizes.
     *("pg_relation_size", "pg_table_size", "pg_indexes_size", "pg_total_relation_size"),
     *("pg_database_size", "pg_tablespace_size"),
 )
 _REFUSED_BESIDE: Final = (
-    # Each call uses up a number of a transaction.
+    # Each call uses up a transaction number.
     *("txid_current", "pg_current_xact_id"),
-    # They tell what others ask, and from where.
+    # They show the questions of others, and their addresses.
     *("pg_stat_get_activity", "pg_stat_get_backend_activity"),
     *("pg_stat_get_backend_client_addr", "pg_stat_get_backend_client_port"),
 )
-"""Functions that PostgreSQL does not mark as volatile, and that do more than compute."""
+"""Functions that do more than compute, although PostgreSQL does not mark them as volatile."""
 _VIEW: Final = "pg_stat_activity"
 _OURS: Final = ("set_config", "pg_export_snapshot")
-"""What our own statements call as the reader; refused in the text of a question."""
+"""Functions that our own statements call as the reader; refused in the text of a question."""
 _SCHEMAS: Final = ("store", "history", "live")
-"""Ours; of their functions only the one that takes the rows of the question itself is refused."""
+"""Our schemas; of their functions only the one that takes the rows of the question is refused."""
 _INTERNAL: Final = (
     *("internal", "trigger", "event_trigger", "language_handler", "fdw_handler", "tsm_handler"),
     *("index_am_handler", "table_am_handler"),
@@ -65,7 +65,7 @@ _INTERNAL: Final = (
 """Results of functions that no statement can call."""
 
 _WORDS: Final = re.compile(r"\w+")
-# Characters by their numbers could spell any name.
+# Characters written by number could spell any name.
 _SPELLED: Final = re.compile(r'\bu&"', re.IGNORECASE)
 _REFUSED: Final = """select p.proname from pg_catalog.pg_proc p
 join pg_catalog.pg_namespace n on n.oid = p.pronamespace
@@ -89,8 +89,7 @@ where p.pronamespace = 'pg_catalog'::regnamespace and p.prokind = 'f'
 def check_functions(cursor: extensions.cursor, text: str) -> None:
     """Refuse a text that names a function it may not call, also in a string or a comment.
 
-    Raises:
-        QueryError: the text names one, or the view of what others ask.
+    Raises QueryError; also for the view of the questions of others.
     """
     if _SPELLED.search(text):
         raise QueryError('names that are spelled by numbers (U&"…") are not allowed')
@@ -106,9 +105,9 @@ def check_functions(cursor: extensions.cursor, text: str) -> None:
 
 
 def close_functions(cursor: extensions.cursor) -> None:
-    """Let only superusers execute what questions may not, if the database is ours alone.
+    """Let only superusers execute refused functions, if the database is ours alone.
 
-    Where others have tables in it, or the writer is no superuser, nothing is changed:
+    If others have tables in it, or the writer is no superuser, nothing is changed:
     :func:`check_functions` is then the only guard.
     """
     if not one_value(cursor, _ALONE, (list(_SCHEMAS),)):
@@ -124,8 +123,8 @@ _DEFAULTS: Final = (
     ("search_path", "history"),
     ("default_transaction_read_only", "on"),
     ("idle_in_transaction_session_timeout", "10min"),
-    # Most questions take milliseconds: to compile them, or to start a process for them, takes
-    # longer. Pages are mostly in memory, or on a disk that has no head to move.
+    # Most questions take milliseconds; to compile them, or to start a process, takes longer. Pages
+    # are mostly in memory, or on a disk without seek times.
     ("jit", "off"),
     ("parallel_setup_cost", "10000"),
     ("random_page_cost", "1.1"),
@@ -133,7 +132,7 @@ _DEFAULTS: Final = (
 )
 _IS_ROLE: Final = "select true from pg_roles where rolname = %s"
 _TEMPORARY: Final = ("temp_file_limit", "1GB")
-"""What a process of a question may put on the disk to sort and join; a superuser alone sets it."""
+"""The disk space of a question to sort and join; only a superuser can set it."""
 
 
 def reader_name(database: str) -> str:
@@ -151,9 +150,10 @@ def reader_url(url: str) -> str:
 
 
 def admit_reader(cursor: extensions.cursor, schemas: Sequence[str]) -> None:
-    """Create the reader if that is allowed, and grant it the views of ``schemas``. Without the
-    right to create roles there is no reader, unless the owner of the server made a role of this
-    name (see docs/operate/storage.md).
+    """Create the reader if that is allowed, and grant it the views of ``schemas``.
+
+    Without the right to create roles there is no reader, unless the owner of the server made a role
+    of this name (see docs/operate/storage.md).
     """
     info = cursor.connection.info
     name = reader_name(info.dbname)
@@ -165,7 +165,8 @@ def admit_reader(cursor: extensions.cursor, schemas: Sequence[str]) -> None:
         if settled is None:
             cursor.execute(sql.SQL("create role {} login").format(role))
             settled = set()
-        # Programs that log in themselves find the views, and leave connections for the writer.
+        # Settings for programs that log in: they find the views, and leave connections for the
+        # writer.
         for setting, value in (*_DEFAULTS, *([_TEMPORARY] if is_superuser(cursor) else ())):
             if setting not in settled:
                 told = sql.SQL("alter role {} set {} = {}").format(
@@ -183,14 +184,14 @@ def admit_reader(cursor: extensions.cursor, schemas: Sequence[str]) -> None:
         where = sql.SQL(", ").join(map(sql.Identifier, schemas))
         cursor.execute(sql.SQL("grant usage on schema {} to {}").format(where, role))
         cursor.execute(sql.SQL("grant select on all tables in schema {} to {}").format(where, role))
-        # What SPARQL and Spark read; the other tables are not for everybody.
+        # The tables that SPARQL and Spark read; the others stay closed.
         cursor.execute(sql.SQL("grant usage on schema store to {}").format(role))
         tables = sql.SQL(", ").join(sql.Identifier("store", name) for name in _READABLE)
         cursor.execute(sql.SQL("grant select on {} to {}").format(tables, role))
 
 
 def reader_lacks(cursor: extensions.cursor) -> Sequence[str]:
-    """The statements that would give the reader those settings that it has not; ``()`` without one.
+    """The statements that would give the reader its missing settings; ``()`` without a reader.
 
     They are missing where the writer may not alter roles.
     """
@@ -206,14 +207,14 @@ def reader_lacks(cursor: extensions.cursor) -> Sequence[str]:
 
 
 def _settled(cursor: extensions.cursor, name: str) -> set[str] | None:
-    """The settings that a role has; None: there is no such role."""
+    """The settings of a role; None: there is no such role."""
     query = "select coalesce(rolconfig, '{}') from pg_roles where rolname = %s"
     found = one_value(cursor, query, (name,))
     return None if found is None else {each.partition("=")[0] for each in found}
 
 
 def is_superuser(cursor: extensions.cursor) -> bool:
-    """Whether the role of a session may do all."""
+    """Whether the role of a session is a superuser."""
     return bool(one_value(cursor, "select rolsuper from pg_roles where rolname = current_user"))
 
 
@@ -234,7 +235,7 @@ host "{database}" "{reader}" {host}/32 scram-sha-256
 def port_options(
     cluster: Path, database: str, port: int, owner: pwd.struct_passwd | None
 ) -> Mapping[str, str]:
-    """PostgreSQL's options that open ``port``; writes the file with who may come in."""
+    """PostgreSQL's options that open ``port``; writes the file of admitted clients."""
     rules = cluster / "reader_hba.conf"
     text = _RULES.format(database=database, reader=reader_name(database), host=HOST)
     rules.write_text(text)

@@ -1,8 +1,8 @@
-"""What the writer does for every group of messages, as functions of its own session.
+"""The writer's work for every group of messages, as functions of its own session.
 
 PostgreSQL keeps the plans of a function's statements; planning them for every message took most of
-its time. And a function decides between its statements without a round trip, for each of which
-the writer's thread gives up the interpreter and waits for it again. They are in ``pg_temp``: each
+its time. And a function chooses between its statements without a round trip, for each of which the
+writer's thread gives up the interpreter and waits for it again. They are in ``pg_temp``: each
 session has those of its own version. Their text is ``persistent/effects.sql``.
 """
 
@@ -45,12 +45,12 @@ _SHARED: Final = {
 
 @dataclass(frozen=True, slots=True)
 class WrittenEffects:
-    """What became of a group of effects.
+    """The result for a group of effects.
 
     ``result`` is ``written``; ``stored`` if it was stored before; ``refused`` if it leaves out an
     entry, or has one that is not in the journal; ``forget`` if others have removed terms or
-    partitions (``removals``) since. ``terms`` are the numbers of the terms that were asked for,
-    and ``queued`` says whether an alert has a receiver.
+    partitions (``removals``) since. ``terms`` are the numbers of the terms that were asked for, and
+    ``queued`` says whether an alert has a receiver.
     """
 
     result: str
@@ -62,7 +62,7 @@ class WrittenEffects:
 def make_routines(cursor: extensions.cursor) -> None:
     """Make the functions, for the rest of the session.
 
-    Their plans are made once, while tables may still be small: they must use the indexes.
+    Their plans are made once, maybe while tables are small, so they must use the indexes.
     """
     cursor.execute("set plan_cache_mode = force_generic_plan; set enable_seqscan = off")
     cursor.execute((bundled("persistent") / _SCRIPT).read_text("utf-8").format_map(_SHARED))
@@ -82,15 +82,15 @@ def write_effects(
     removals: int,
     durable: bool,
 ) -> WrittenEffects:
-    """Write those effects of a group of entries that most groups have, and move the watermark.
+    """Write the common parts of the effects of a group of entries, and move the watermark.
 
     Args:
         cursor: of the session, in a transaction or alone.
         effects: all of them.
         new: terms whose numbers are not known.
         numbers: of terms; -1, -2, ... of those in ``new``.
-        removals: of which removals by others the writer knows.
-        durable: whether they are to be on disk when the transaction ends.
+        removals: the number of removals by others that the writer knows.
+        durable: whether they must be on disk when the transaction ends.
     """
     raised, ended = _in_turns(effects.alerts)
     departed = {each.individual.stay for each in effects.departures}
@@ -125,7 +125,7 @@ def write_effects(
 def _in_turns(
     changes: Sequence[Alert | Cleared],
 ) -> tuple[list[tuple[Alert, int]], list[tuple[Cleared, int]]]:
-    """What is raised, and what ends, each in its turn: within one, first is raised, then ended."""
+    """Raised and ended alerts by turn: in a turn all are raised first, then ended."""
     raised: list[tuple[Alert, int]] = []
     ended: list[tuple[Cleared, int]] = []
     turn = 0
@@ -140,5 +140,5 @@ def _in_turns(
 
 def _call(cursor: extensions.cursor, name: str, *arguments: str) -> None:
     query = f"select * from pg_temp.{name}({','.join(arguments)})"
-    # XML has no lone surrogates, but a SPARQL escape can make one; UTF-8 cannot hold it.
+    # A SPARQL escape can make a lone surrogate; UTF-8 cannot hold it.
     cursor.execute(query.encode("utf-8", "replace"))

@@ -71,8 +71,7 @@ def json_value(value: object) -> Any:
 def csv_pieces(stream: SqlStream) -> Iterator[bytes]:
     """The answer as CSV (RFC 4180, with line feeds), head first; NULL is an empty field.
 
-    Numbers are exact, bytes are text where they are UTF-8 and base64 where not; lists and objects
-    are JSON.
+    Numbers are exact, bytes are text where they are UTF-8, else base64; lists and objects are JSON.
     """
     rows = (([_cell(value) for value in row] for row in batch) for batch in stream.batches)
     return csv_batches([each.name for each in stream.columns], rows, "\n")
@@ -81,8 +80,8 @@ def csv_pieces(stream: SqlStream) -> Iterator[bytes]:
 def arrow_pieces(stream: SqlStream) -> Iterator[bytes]:
     """The answer in Arrow's streaming format, a record batch a piece.
 
-    A ``numeric`` is a decimal if the query says its precision and scale, else a double; what Arrow
-    has no type for is text, as in CSV.
+    A ``numeric`` is a decimal if the query has its precision and scale, else a double; types that
+    Arrow lacks are text, as in CSV.
 
     Raises:
         MissingExtra: the extra "frames" is not installed.

@@ -1,9 +1,6 @@
-"""Statements of history for the server itself: the last values, and all in the order of time.
+"""Statements of history for the server itself, in the order of time.
 
-The last values are read one property after the other: of each individual the newest statements, so
-the cost does not grow with its past, and no further index or table has to be kept for it.
-
-All raises :class:`.HistoryError` when the database fails.
+All functions raise :class:`.HistoryError` when the database fails.
 """
 
 from __future__ import annotations
@@ -50,10 +47,10 @@ class StatementChange:
 
 
 def changes(url: str, start: Instant, end: Instant) -> Iterator[StatementChange]:
-    """How what was asserted changed in ``[start, end)``, in the order of time.
+    """The changes of asserted statements in ``[start, end)``, in the order of time.
 
-    What holds at ``start`` begins there. What has an empty interval never held, and what was
-    filled in without a window is left out.
+    Statements that hold at ``start`` begin there. Empty intervals, and statements that were filled
+    in without a window, are left out.
     """
     query = (
         f"select c.time, c.added, c.stay, c.message, {_TERMS} from ("
@@ -77,7 +74,7 @@ def changes(url: str, start: Instant, end: Instant) -> Iterator[StatementChange]
 def inferred_between(
     cursor: extensions.cursor, start: Instant, end: Instant
 ) -> Iterator[HeldStatement]:
-    """What was inferred and held at any instant of ``[start, end]``, or ended at ``start``."""
+    """The inferred statements that held in ``[start, end]``, or ended at ``start``."""
     cursor.execute(
         f"select s.stay, s.message, s.valid_from, s.valid_to, {_TERMS} from store.statements s "
         f"{_JOINS} where s.inferred and s.message > 0 and s.valid_from < s.valid_to "
@@ -89,7 +86,7 @@ def inferred_between(
 
 
 def archived_after(cursor: extensions.cursor, start: Instant) -> Instant | None:
-    """Until when statements that ended after ``start`` are in the archive alone; None: none is."""
+    """The time up to which ends after ``start`` are in the archive alone; None: there is none."""
     query = (
         "select max(ended_before) from store.archives "
         "where state = 'archived' and ended_before > %s"

@@ -1,10 +1,10 @@
 """The store's one writer: journal first, then effects and watermark together.
 
-A message is acknowledged once :meth:`PostgresStore.append` has it on disk. What it does to the
-history is written later by :meth:`PostgresStore.commit`, in one transaction with the watermark, the
-number of the last message whose effects are stored. After a crash the messages above the watermark
-are processed again and no others, so every effect is stored exactly once: docs/operate/storage.md
-has the argument.
+A message is acknowledged once :meth:`PostgresStore.append` has it on disk. Its effects on the
+history are written later by :meth:`PostgresStore.commit`, in one transaction with the watermark,
+the number of the last message whose effects are stored. After a crash only the messages above the
+watermark are processed again, so every effect is stored exactly once: docs/operate/storage.md has
+the argument.
 """
 
 from __future__ import annotations
@@ -48,35 +48,35 @@ from sensorstream.model.events import Ended, Message
 from sensorstream.model.timeline import Instant, Timeline
 
 _CHECKPOINTS: Final = 2
-"""So many are kept."""
+"""The number of checkpoints that are kept."""
 _LATEST: Final = 1000
-"""Entries among which the latest arrival is looked for."""
+"""The number of entries among which the latest arrival is searched."""
 _FEW: Final = 64
-"""Entries; more are stored by COPY: that costs two round trips of its own, and less for each."""
+"""Entries above which COPY is used: it costs two round trips of its own, and less for each."""
 _FEW_BYTES: Final = 1_048_576
-"""About the most bytes of content that stand in a statement."""
+"""The approximate most bytes of content in a statement."""
 
 
 class PostgresStore(AbstractContextManager["PostgresStore"]):
     """The persistent knowledge base, as the one process that writes it sees it.
 
-    A :class:`.Store` of the journal, over PostgreSQL: what its methods do is said there.
+    A :class:`.Store` of the journal in PostgreSQL; its methods are described there.
 
     The journal has a connection of its own: :meth:`append`, :meth:`origins` and :meth:`last_seq`
     may be called while another thread stores effects, and :meth:`replay` reads on a third one.
     Otherwise it is not thread-safe. After a lost connection every call raises
-    :class:`HistoryError`: nobody can know whether the last commit arrived, so open a new store,
-    and go on from its checkpoint and watermark.
+    :class:`HistoryError`: it is not known whether the last commit arrived, so open a new store, and
+    continue from its checkpoint and watermark.
     """
 
     def __init__(self, url: str, timeline: Timeline, writes: Writes = Writes.ALL) -> None:
-        """Use :meth:`open`."""
+        """Use :meth:`open` instead."""
         self.url = url
         self.timeline = timeline
         self._connection = _connected(url)
         self._journal = _connected(url) if writes is Writes.ALL else self._connection
-        # Who has the journal writes effects again that a crash has lost; who reads it elsewhere,
-        # as Spark does, goes on after what it has seen stored.
+        # The owner of the journal writes effects again that a crash has lost; a reader elsewhere,
+        # as Spark, continues after the effects it has seen stored.
         self._effects = EffectsStore(
             self._connection, timeline, durable=Writes.JOURNAL not in writes
         )
@@ -85,9 +85,8 @@ class PostgresStore(AbstractContextManager["PostgresStore"]):
     def open(cls, url: str, timeline: Timeline, writes: Writes = Writes.ALL) -> PostgresStore:
         """Become the writer of a store, or of a part of it; creates or upgrades its schema.
 
-        Raises:
-            HistoryError: the database cannot be reached or prepared, another process writes to
-                it, or it was filled with times of another time line.
+        Raises HistoryError if the database cannot be reached or prepared, another process writes to
+        it, or it was filled with times of another time line.
         """
         store = cls(url, timeline, writes)
         try:
@@ -102,7 +101,7 @@ class PostgresStore(AbstractContextManager["PostgresStore"]):
                 database.dispose()
             for each in store._connections():
                 with translating("cannot prepare the writer"), pipelined(each) as cursor:
-                    # Whatever the server's default is: acknowledged means on disk.
+                    # Independent of the server's default: acknowledged means on disk.
                     cursor.execute("set synchronous_commit = on")
                     make_routines(cursor)
             store._check_timeline()
@@ -132,25 +131,23 @@ class PostgresStore(AbstractContextManager["PostgresStore"]):
     def commit(self, effects: Effects, standings: Standings | None = None) -> bool:
         """See :meth:`.Store.commit`.
 
-        Values that PostgreSQL does not take are left out, and an alert says so. ``standings`` tells
-        how the group has left the engines, where each key has its own.
+        Values that PostgreSQL refuses are left out, and an alert names them. ``standings`` are the
+        states of the engines after the group, where each key has its own.
         """
         return self._effects.commit(effects, standings)
 
     def place(self, standings: Standings) -> None:
-        """Write down how a group whose effects are stored already has left the engines.
+        """Store the states of the engines after a group whose effects are stored already.
 
-        Raises:
-            HistoryError: nothing was written, or the connection was lost.
+        Raises HistoryError if nothing was written, or the connection was lost.
         """
         with self._transaction("cannot store what the engines wait for") as cursor:
             store_standings(cursor, standings, new=False)
 
     def displace(self) -> None:
-        """The engines begin with the journal's first entry again.
+        """Let the engines begin with the journal's first entry again.
 
-        Raises:
-            HistoryError: nothing was written, or the connection was lost.
+        Raises HistoryError if nothing was written, or the connection was lost.
         """
         with self._transaction("cannot forget what the engines wait for") as cursor:
             forget_standings(cursor)
@@ -172,7 +169,7 @@ class PostgresStore(AbstractContextManager["PostgresStore"]):
 
     def last_arrival(self) -> Instant | None:
         with self._reading_journal() as cursor:
-            # Earlier versions gave times that could go back.
+            # Earlier versions stored times that could go back.
             query = (
                 "select max(received) from "
                 "(select received from store.messages order by seq desc limit %s) as m"
@@ -185,7 +182,7 @@ class PostgresStore(AbstractContextManager["PostgresStore"]):
             return watermark(cursor)
 
     def replay(self, after: int) -> Iterator[Record]:
-        """See :meth:`.Store.replay`; a batch is read at a time, on a connection of its own."""
+        """See :meth:`.Store.replay`; entries are read in batches, on a connection of its own."""
         return map(record_of, journal_rows(self.url, after))
 
     def whole(self) -> bool:
@@ -231,34 +228,27 @@ class PostgresStore(AbstractContextManager["PostgresStore"]):
         return dict(self._rows("cannot read the reports", query, *asked)) if entries else {}
 
     def record_ontology(self, version: OntologyVersion) -> bool:
-        """Record that an ontology is in force, unless it is the one that was in force already.
+        """Record that an ontology is in force, unless it was already; return whether it was
+        recorded.
 
-        Returns:
-            Whether it was recorded.
-
-        Raises:
-            HistoryError: nothing was written.
+        Raises HistoryError if nothing was written.
         """
         with self._transaction("cannot record the ontology") as cursor:
             cursor.execute("select from store.progress for update")
             query = "select digest from store.ontologies where seq <= %s order by seq desc limit 1"
             if one_value(cursor, query, (version.seq,)) == version.digest:
                 return False
-            # The one before it with that number was in force for no entry.
+            # An earlier version with that number was in force for no entry.
             cursor.execute("delete from store.ontologies where seq = %s", (version.seq,))
             record_ontologies(cursor, [version])
         return True
 
     def replace_inferred(self, added: Sequence[Ended], revoked: Sequence[Ended]) -> None:
-        """Store intervals and delete others, all or nothing.
-
-        Raises:
-            HistoryError: nothing was written.
-        """
+        """Store intervals and delete others; raises HistoryError if nothing was written."""
         self._effects.replace_inferred(added, revoked)
 
     def last_moment(self) -> Instant | None:
-        """The time at which an individual left the window last; None: none has. O(stays)."""
+        """The time at which an individual left the window last, or None. O(stays)."""
         query = "select max(expired_at) from store.stays"
         found: Instant | None
         ((found,),) = self._rows("cannot read the stays", query)

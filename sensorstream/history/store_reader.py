@@ -1,4 +1,4 @@
-"""The side of a store that is read beside its writer; the writing side is :class:`.Store`."""
+"""The reading side of a store, beside its writer; the writing side is :class:`.Store`."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from sensorstream.model.timeline import Instant
 
 NOT_WHOLE: Final = (Status.UNMATCHED, Status.PARTIAL, Status.REJECTED, Status.SKIPPED)
 RECENT: Final = 10_000
-"""So many statements of an individual are looked at, the newest."""
+"""The number of newest statements of an individual that are read."""
 
 
 @dataclass(frozen=True, slots=True)
 class Quarantined:
-    """A message that was not taken in, or not all of it, and why.
+    """A message that was not taken in, or not completely, and the reason.
 
     ``code`` is that of the error that rejected it; "": there was none.
     """
@@ -39,7 +39,7 @@ class Quarantined:
 
 @dataclass(frozen=True, slots=True)
 class QuarantineChoice:
-    """Which messages; None is any.
+    """A choice of messages; None is any.
 
     ``code`` is that of an error. Received from ``since`` on and before ``until``; with a ``seq``
     above ``after`` and below ``before``.
@@ -59,7 +59,7 @@ EVERY: Final = QuarantineChoice()
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """Of chosen messages the first, oldest first: ``seq``, id, source; and how many there are.
+    """The first chosen messages, oldest first: ``seq``, id, source; and the number of all.
 
     ``newest`` is the ``seq`` of the last one; 0: there is none.
     """
@@ -74,8 +74,8 @@ class KeptMessage:
     """A message without its content, which has ``size`` bytes.
 
     ``received`` is its time of arrival on the time line. ``status`` is None until it is taken in.
-    ``facts`` are those of :func:`.facts_of`; None: not yet.
-    ``replay_of`` names the quarantined message that it came instead of; "": none.
+    ``facts`` are those of :func:`.facts_of`; None: not yet. ``replay_of`` names the quarantined
+    message that it replaces; "": none.
     """
 
     seq: int
@@ -94,7 +94,7 @@ class KeptMessage:
 
 @dataclass(frozen=True, slots=True)
 class Left:
-    """What history has of one message: statements, and when the last of their stays ended."""
+    """The traces of a message in history: statements, and the last end of their stays."""
 
     asserted: int = 0
     inferred: int = 0
@@ -103,7 +103,7 @@ class Left:
 
 @dataclass(frozen=True, slots=True)
 class Behind:
-    """A message behind an alert; what is None was deleted with its entry of the journal."""
+    """A message behind an alert; fields are None if its entry of the journal was deleted."""
 
     seq: int
     source: str | None
@@ -112,7 +112,7 @@ class Behind:
 
     @property
     def dropped(self) -> bool:
-        """Whether the journal does not have it any more."""
+        """Whether its entry of the journal was deleted."""
         return self.received_at is None
 
 
@@ -135,16 +135,13 @@ class ClassMember(NamedTuple):
 
 
 class StoreReader(Protocol):
-    """Messages, alerts and statements that a store keeps. Safe to use from several threads.
+    """Messages, alerts and statements of a store. Safe to use from several threads.
 
-    All of them raise :class:`.HistoryError` when the store fails, or takes longer than it may.
+    All methods raise :class:`.HistoryError` when the store fails, or exceeds its time limit.
     """
 
     def quarantined(self, limit: int, chosen: QuarantineChoice = EVERY) -> list[Quarantined]:
-        """Up to ``limit`` messages, newest first.
-
-        Those that were replayed or dismissed are left out.
-        """
+        """Up to ``limit`` messages, newest first, without those replayed or dismissed."""
 
     def choose(self, chosen: QuarantineChoice, limit: int) -> Choice:
         """Up to ``limit`` of the chosen messages, and the number of all."""
@@ -152,38 +149,29 @@ class StoreReader(Protocol):
     def dismiss(self, chosen: QuarantineChoice, limit: int, now: datetime) -> tuple[int, int]:
         """Take up to ``limit`` messages out of quarantine, oldest first; the journal keeps them.
 
-        Returns:
-            how many left it, and how many of the chosen ones are left.
+        Returns the number taken out, and the number of chosen ones that are left.
         """
 
     def keep_contradiction(self, id_: str, reason: str, found: Contradiction) -> None:
-        """Keep with a refused message what was found out of its contradiction since."""
+        """Store the contradiction that was found for a refused message."""
 
     def kept_by_origins(self, origins: Collection[str]) -> dict[str, tuple[KeptMessage, bytes]]:
         """The newest message of each origin in the journal, and the SHA-256 of its content."""
 
     def kept_message(self, name: str) -> KeptMessage:
-        """One message.
-
-        Raises:
-            UnknownMessage: the journal has none with this id.
-        """
+        """The message with an id; raises UnknownMessage if the journal has none."""
 
     def replay_of_message(self, name: str) -> str | None:
-        """The id of the message that came instead of a quarantined one; None: there is none."""
+        """The id of the message that replaced a quarantined one; None: there is none."""
 
     def content_of_message(self, name: str) -> bytes:
-        """The content of one message, as it came.
-
-        Raises:
-            UnknownMessage: the journal has none with this id.
-        """
+        """The original content of a message; raises UnknownMessage if there is none."""
 
     def kept_messages(self, chosen: QuarantineChoice, limit: int) -> list[KeptMessage]:
         """Up to ``limit`` messages, newest first."""
 
     def left_for_history(self, message: KeptMessage, names: Collection[str]) -> Left:
-        """What history has of one message about some individuals."""
+        """The traces of a message in history about some individuals."""
 
     def alerts_before(self, limit: int, seq: int | None = None) -> list[RaisedAlert]:
         """Up to ``limit`` alerts, newest first, with a number below ``seq``."""
@@ -198,22 +186,18 @@ class StoreReader(Protocol):
         """The alerts of rules whose time is in ``[start, end)``, oldest first; None: no bound."""
 
     def evidence_of_alert(self, id_: str) -> tuple[RaisedAlert, Evidence | None]:
-        """An alert, and why its rule fired; None: the system raised it.
+        """An alert with the evidence of its rule; None: the system raised it.
 
-        Raises:
-            UnknownAlert: there is no alert with this id.
+        Raises UnknownAlert if there is no alert with this id.
         """
 
     def messages_behind(
         self, id_: str, limit: int, after: int = 0
     ) -> tuple[RaisedAlert, list[Behind]]:
-        """An alert, and up to ``limit`` of the messages behind it, with numbers above ``after``.
+        """An alert and up to ``limit`` messages behind it, in order, with numbers above ``after``.
 
         They are those that said, or caused, what the alert's rule matched. An alert of the system
-        has the message that raised it.
-
-        Raises:
-            UnknownAlert: there is no alert with this id.
+        has the message that raised it. Raises UnknownAlert if there is no alert with this id.
         """
 
     def deliveries_of_alerts(self, ids: Collection[str]) -> list[LoggedDelivery]:
@@ -222,17 +206,15 @@ class StoreReader(Protocol):
     def latest_values(self, names: Collection[Subject]) -> dict[Subject, list[Latest]]:
         """The last values of each property of some individuals, as far as they are in history.
 
-        Several values of a property that ended at the same instant are all there. A property
+        Several values of a property that ended at the same instant are all included. A property
         without a value among the newest :data:`RECENT` statements of its individual is left out.
-
-        Raises:
-            QueryError: there are more than 100,000 values.
+        Raises QueryError if there are more than 100,000 values.
         """
 
     def last_members(
         self, name: IRI, before: tuple[Instant, int], limit: int
     ) -> Sequence[ClassMember]:
-        """The individuals that had a class, those who had it last first.
+        """The individuals that had a class, the latest first.
 
         Only those after ``before``, by ``valid_to`` and ``number``, in that order.
         """

@@ -1,4 +1,4 @@
-"""What the engine gives as rows of the store.
+"""The engine's results as rows of the store.
 
 The evidence of an alert is JSON text. In it a term is its own text: that of an IRI begins with a
 letter, of a blank node with ``_:``, of a literal with a quotation mark
@@ -23,7 +23,7 @@ from sensorstream.model.terms import IRI, Term, term
 
 def encoded(evidence: Evidence) -> str:
     """The text of an evidence."""
-    # Written by hand: each alert has one, and the library takes twice as long.
+    # Without the library, which takes twice as long; each alert has one.
     values = ",".join([f'"{name}":{_quoted(value)}' for name, value in evidence.bindings])
     rows = ",".join(map(_row, evidence.statements))
     told = f'"d":"{evidence.digest}","b":{{{values}}},"s":[{rows}],"l":{evidence.left_out}'
@@ -109,12 +109,9 @@ def stay_rows(
     numbers: Mapping[Term, int],
     message: int | None = None,
 ) -> Iterator[Row]:
-    """Rows of ``store.stays``, without what PostgreSQL puts beside them.
+    """Rows of ``store.stays``, without the columns that PostgreSQL adds.
 
-    Args:
-        departures: the stays that ended.
-        numbers: of terms.
-        message: its number, if it is not an entry of the journal.
+    ``numbers`` are those of terms; ``message`` is a number if it is not an entry of the journal.
     """
     for departure in departures:
         one = departure.individual
@@ -148,7 +145,7 @@ def statement_rows(
 
 
 def repeated(rows: Sequence[Row]) -> list[bool]:
-    """For each of some rows of ``store.statements``: whether one before it has its triple."""
+    """A flag for each row of ``store.statements``: whether an earlier one has its triple."""
     places = {row[:3]: place for place, row in reversed([*enumerate(rows)])}
     return [places[row[:3]] < place for place, row in enumerate(rows)]
 
@@ -184,7 +181,7 @@ def alert_rows(alerts: Iterable[Alert]) -> Iterator[Row]:
 
 
 def contradiction_of(found: Contradiction | None) -> str | None:
-    """It as JSON."""
+    """A contradiction as JSON."""
     return None if found is None else json_of(asdict(found))
 
 
@@ -193,7 +190,7 @@ def json_of(data: Mapping[str, Any] | None) -> str | None:
     if data is None:
         return None
     told = _json(data)
-    # So JSON writes NUL; a text with these signs is rare, too.
+    # The form of NUL in JSON; a text with these signs is rare, too.
     if "\\u0000" in told:
         told = _json(_plain(data))
     return told if told.isascii() else text_of(told)

@@ -46,7 +46,7 @@ metadata: Final = MetaData(
 )
 MOMENT: Final = DateTime(timezone=True)
 FINE: Final = {"pages_per_range": 32}
-"""Of BRIN indexes: some 3,000 statements an entry."""
+"""An option of BRIN indexes: some 3,000 statements an entry."""
 
 
 def brin(name: str, *columns: Any) -> Index:
@@ -55,7 +55,7 @@ def brin(name: str, *columns: Any) -> Index:
 
 
 def hashed(name: str, column: str) -> Index:
-    """An index of values that may be too long for a B-tree; it knows no order."""
+    """An index of values that may be too long for a B-tree; it has no order."""
     return Index(name, column, postgresql_using="hash")
 
 
@@ -87,16 +87,16 @@ messages: Final = Table(
     Column("kind", Text, nullable=False, server_default=text("'message'")),
     Column("contradiction", JSONB),
     Column("degraded", Boolean, nullable=False, server_default=text("false")),
-    # Of a message that an input took: what names it among all that inputs have delivered. Of one
-    # that came with an idempotency key: sensorstream.journal.message.
+    # For a message of an input: its name among all that inputs have delivered. For one with an
+    # idempotency key: sensorstream.journal.message.
     Column("origin", Text),
-    # Of a message: sensorstream.journal.entry_effects. Of one that was held: those of then, and
-    # within them as "settled" those of later.
+    # For a message: sensorstream.journal.entry_effects. For a held one: the first ones, and within
+    # them as "settled" the later ones.
     Column("facts", JSONB),
-    # When somebody took it out of quarantine.
+    # The time when it was taken out of quarantine.
     Column("dismissed_at", MOMENT),
     partial("messages_origin_idx", "origin is not null", "origin"),
-    # A B-tree would refuse a source over 2.7 kB.
+    # A B-tree refuses a source over 2.7 kB.
     Index("messages_source_idx", text('"left"(source, 200)'), "seq"),
     partial("messages_status_idx", "status <> 'accepted'", "status", "seq"),
     brin("messages_received_idx", "received_at"),
@@ -115,8 +115,8 @@ messages: Final = Table(
     ),
 )
 
-# Which ontology was put in force when: by the journal's entry with this number, or by a start after
-# it; from this instant on (null: before any event).
+# The ontologies in force: put by the journal's entry with this number, or by a start after it; from
+# this instant on (null: before any event).
 ontologies: Final = Table(
     "ontologies",
     metadata,
@@ -137,17 +137,17 @@ progress: Final = Table(
     Column("timeline", Text, nullable=False),
     # The last number given to a term: none is given twice.
     Column("last_term", BigInteger, nullable=False, server_default=text("0")),
-    # Counts the times that others removed terms or partitions: the writer must forget them.
+    # The number of times that others removed terms or partitions: the writer must forget them.
     Column("removals", BigInteger, nullable=False, server_default=text("0")),
     CheckConstraint("single", name="single"),
 )
 
-# What writes effects, and how far it is. One row.
+# The runner that writes effects, and its position. One row.
 pipeline: Final = Table(
     "pipeline",
     metadata,
     Column("single", Boolean, primary_key=True, server_default=text("true")),
-    # Which runner's windows the history belongs to: sensorstream.history.effects_writer.
+    # The runner whose windows the history belongs to: sensorstream.history.effects_writer.
     Column("runner", JSONB),
     # On Spark: the application time that messages have brought, and when the last one arrived.
     *optional(BigInteger, "moved", "moved_at"),
@@ -170,7 +170,7 @@ engines: Final = Table(
     Column("until", BigInteger),
     Column("key", Text, nullable=False),
     Column("individuals", BigInteger, nullable=False),
-    # From which times on the engine is to hear of them: sensorstream.model.waits.
+    # The times that the engine waits for: sensorstream.model.waits.
     *optional(BigInteger, "received", "moved", "present"),
     *(
         Index(f"engines_{name}_idx", name, postgresql_where=text(f"{name} is not null"))
@@ -187,9 +187,8 @@ checkpoints: Final = Table(
 )
 
 
-# The writer gives the numbers and sees to it that no term has two. A B-tree refuses keys over
-# 2.7 kB, and texts come from messages: one long text would stop the writer for ever. A hash index
-# takes any length.
+# The writer gives the numbers and ensures that no term has two. A B-tree refuses keys over 2.7 kB,
+# and texts come from messages: one long text would stop the writer. A hash index takes any length.
 terms: Final = Table(
     "terms",
     metadata,
@@ -204,7 +203,7 @@ terms: Final = Table(
     hashed("terms_text_idx", "text"),
 )
 
-# The sets of classes that individuals had when they left: some few, for many stays. A B-tree would
+# The sets of classes that individuals had when they left: few sets for many stays. A B-tree would
 # refuse a long one.
 class_sets: Final = Table(
     "class_sets",
@@ -222,14 +221,14 @@ stays: Final = Table(
     *required(BigInteger, "name", "entered", "time", "expired_at", "message"),
     # The text of its name, at hand for the views: joins of them compare texts.
     Column("iri", Text, nullable=False),
-    # What store.statements says of its end, at hand for the views: store.tell_end keeps it. The
-    # properties are in order, each with its objects and their numbers; "several": one has several.
+    # The statements at its end, copied for the views by store.tell_end. The properties are in
+    # order, each with its objects and their numbers; "several": one has several.
     Column("class_set", Integer, nullable=False),
     Column("properties", ARRAY(BigInteger), nullable=False, server_default="{}"),
     Column("objects", ARRAY(BigInteger), nullable=False, server_default="{}"),
     Column("numbers", ARRAY(Double), nullable=False, server_default="{}"),
     Column("several", Boolean, nullable=False, server_default=text("false")),
-    # In order: for the latest, which a BRIN index does not know. One for each time line's views.
+    # Ordered, for the latest, which a BRIN index cannot find. One for each time line's views.
     Index("stays_time_idx", "time"),
     Index("stays_moment_idx", text("store.moment(time)")),
     Index("stays_name_idx", "name"),
@@ -247,8 +246,8 @@ statements: Final = Table(
     # The object's number, rounded: for the index.
     Column("number", Double),
     Column("inferred", Boolean, nullable=False),
-    # False: no other row that says false has this triple. So rows that say true are all that must
-    # be made distinct to count triples. Who cannot know says true: this is never changed later.
+    # False: no other row with false has this triple. So only rows with true must be made distinct
+    # to count triples. If unknown, it is true; it is never changed later.
     Column("again", Boolean, nullable=False, server_default=text("true")),
     partial("statements_again_idx", "again", "predicate"),
     Index("statements_subject_idx", "subject", "valid_to"),
@@ -271,7 +270,7 @@ vocabulary: Final = Table(
     Column("term", BigInteger, primary_key=True, autoincrement=False),
 )
 
-# What left for Parquet files: sensorstream.archive.manifest.
+# Statements moved to Parquet files: sensorstream.archive.manifest.
 archives: Final = Table(
     "archives",
     metadata,
@@ -311,7 +310,7 @@ alerts: Final = Table(
     Column("message_id", Text, nullable=False),
     # The numbers of the messages that said, or caused, what the rule matched.
     Column("messages", ARRAY(BigInteger), nullable=False, server_default=text("'{}'::bigint[]")),
-    # Why the rule fired, as JSON; see rows.py.
+    # The reasons of the firing, as JSON; see store_rows.py.
     Column("evidence", Text),
     # Null: of a version before there were incidents.
     Column("incident", Text),
@@ -322,13 +321,13 @@ alerts: Final = Table(
 incidents: Final = Table(
     "incidents",
     metadata,
-    # That of its first alert.
+    # The value of its first alert.
     Column("id", Text, primary_key=True),
     Column("seq", BigInteger, Identity(always=True), nullable=False, unique=True),
     # SHA-256 of kind, rule and key: a key may be too long for an index.
     Column("identity", LargeBinary, nullable=False),
     *required(Text, "rule", "kind", "key"),
-    # Those of the last alert.
+    # The values of the last alert.
     *required(Text, "severity", "text"),
     Column("state", Text, nullable=False, server_default=text("'open'")),
     *required(BigInteger, "count", "first_time", "last_time"),
@@ -350,7 +349,7 @@ incidents: Final = Table(
     partial("incidents_held_idx", "held is not null", "held"),
 )
 
-# What happened to incidents, in the order of commits; repeats are only counted.
+# Changes of incidents, in the order of commits; repeats are only counted.
 alert_changes: Final = Table(
     "alert_changes",
     metadata,
@@ -362,7 +361,7 @@ alert_changes: Final = Table(
     Column("time", BigInteger),
     Column("by", Text, nullable=False, server_default=text("''")),
     Column("text", Text, nullable=False, server_default=text("''")),
-    # As they were then.
+    # The values at that time.
     Column("severity", Text, nullable=False),
     Column("count", BigInteger, nullable=False),
     CheckConstraint(
@@ -373,7 +372,7 @@ alert_changes: Final = Table(
     Index("alert_changes_incident_idx", "incident", "seq"),
 )
 
-# Alerts that ended lately: when, the newest first, no more than the settings count.
+# Recent ends of alerts, the newest first, no more than the settings count.
 flaps: Final = Table(
     "flaps",
     metadata,
@@ -381,14 +380,14 @@ flaps: Final = Table(
     # The incident that ended last.
     Column("incident", Text, ForeignKey(incidents.c.id, ondelete="CASCADE"), nullable=False),
     Column("ends", ARRAY(MOMENT), nullable=False),
-    # Since when it flaps, and whether receivers were told so.
+    # The start of flapping, and whether receivers were told.
     Column("since", MOMENT),
     Column("told", Boolean, nullable=False, server_default=text("false")),
     partial("flaps_since_idx", "since is not null", "identity"),
     Index("flaps_incident_idx", "incident"),
 )
 
-# Alerts that receivers are not told of for a while. Rule and key are patterns of LIKE; null: any.
+# Silences: alerts that are not reported for a while. Rule and key are patterns of LIKE; null: any.
 silences: Final = Table(
     "silences",
     metadata,
@@ -412,36 +411,35 @@ webhooks: Final = Table(
     # The secret before this one signs, too, until then.
     Column("old_secret", Text),
     Column("old_until", MOMENT),
-    # The number of the journal's entry that made it what it is; null: an output, or older.
+    # The number of the journal's entry that last put it; null: an output, or older.
     Column("change", BigInteger),
     # The first of the attempts that all failed, up to now.
     *optional(MOMENT, "failing_since", "disabled_at"),
-    # Whether it is told of changes of state, too.
+    # Whether it also gets changes of state.
     Column("changes", Boolean, nullable=False, server_default=text("false")),
-    # Small, and no other has it: it is in the ids of deliveries.
+    # Small and unique: it is part of the ids of deliveries.
     Column("number", Integer, nullable=False, unique=True),
-    # The last event that was delivered or failed: what becomes of it stands in deliveries, and what
-    # comes after it waits.
+    # The last event that was delivered or failed, as deliveries tells; later events wait.
     Column("place", BigInteger, nullable=False),
     # The last event before it was disabled.
     Column("disabled_from", BigInteger),
-    # The labels by which it is told of groups of alerts; null: of each alert.
+    # The labels that form its groups of alerts; null: it gets each alert.
     Column("group_by", ARRAY(Text)),
-    # Whether it is told of alerts that have escalated alone.
+    # Whether it only gets alerts that have escalated.
     Column("escalated", Boolean, nullable=False, server_default=text("false")),
-    # Seconds until it is told of a new group, and between two times that it is told of one.
+    # Seconds until it gets a new group, and between two reports of a group.
     *optional(Double, "group_wait", "group_interval"),
     # The last change of an incident that its groups know of.
     Column("grouped", BigInteger, nullable=False, server_default=text("0")),
 )
 
-# What receivers are told, once for all of them, in the order of commits. Numbers have no gaps.
+# Events for receivers, once for all of them, in the order of commits. Numbers have no gaps.
 events: Final = Table(
     "events",
     metadata,
     Column("seq", BigInteger, primary_key=True, autoincrement=False),
-    # An alert, a change of an incident, a report of a continuous query, or what one receiver is
-    # told of a group of alerts; the last two are stored only here.
+    # An alert, a change of an incident, a report of a continuous query, or a report of a group of
+    # alerts to one receiver; the last two are stored only here.
     Column("alert_id", Text, ForeignKey(alerts.c.id)),
     Column("change", BigInteger, ForeignKey(alert_changes.c.seq)),
     # Which change it is; null: of a version before 0030.
@@ -450,7 +448,7 @@ events: Final = Table(
     Column("escalated", Boolean, nullable=False, server_default=text("false")),
     *optional(Text, "report_id", "report_query", "report_data", "receiver", "group_data"),
     Column("raised_at", MOMENT, nullable=False),
-    # As raised_at, unless the clock was set back since.
+    # Equal to raised_at, unless the clock was set back since.
     Column("due_at", MOMENT, nullable=False),
     CheckConstraint(
         "num_nonnulls(alert_id, change, report_id, group_data) = 1 and "
@@ -462,8 +460,8 @@ events: Final = Table(
     partial("events_alert_idx", "alert_id is not null", "alert_id"),
 )
 
-# The last event's number. Who adds events, or puts a receiver after them, locks this row first: so
-# numbers are committed in their order, and no receiver's place passes one that is still to come.
+# The last event's number. To add events, or to put a receiver after them, lock this row first: so
+# numbers are committed in their order, and no receiver's place passes an uncommitted one.
 event_head: Final = Table(
     "event_head",
     metadata,
@@ -489,7 +487,7 @@ alert_groups: Final = Table(
     UniqueConstraint("webhook_id", "digest"),
 )
 
-# The incidents of a group, until it was told of their end.
+# The incidents of a group, until their end was reported.
 alert_group_members: Final = Table(
     "alert_group_members",
     metadata,
@@ -497,7 +495,7 @@ alert_group_members: Final = Table(
     Column(
         "group_id", BigInteger, ForeignKey(alert_groups.c.id, ondelete="CASCADE"), primary_key=True
     ),
-    # What the receiver knows of it: nothing, all, or not the last change.
+    # The receiver's knowledge of it: nothing, all, or not the last change.
     Column("state", Text, nullable=False, server_default=text("'new'")),
     CheckConstraint("state in ('new', 'told', 'changed')", name="state"),
     Index("alert_group_members_group_idx", "group_id"),
@@ -516,7 +514,7 @@ deliveries: Final = Table(
     Column("next_attempt_at", MOMENT),
     Column("status", Text, nullable=False, server_default=text("'pending'")),
     Column("last_error", Text),
-    # Of the last attempt: when and how long, the status of HTTP, the start of the answer's body.
+    # The last attempt: time and length, the status of HTTP, the start of the answer's body.
     Column("attempted_at", MOMENT),
     Column("seconds", Double),
     Column("answered", Integer),
@@ -532,7 +530,7 @@ deliveries: Final = Table(
 
 
 def is_for(event: str, receiver: str) -> str:
-    """The condition of SQL that a receiver is told of an event."""
+    """The condition of SQL that a receiver gets an event."""
     return f"""case
       when {event}.receiver is not null then {event}.receiver = {receiver}.id
       when {event}.report_query is not null then {event}.report_query = any({receiver}.queries)
@@ -562,7 +560,7 @@ audit: Final = Table(
     metadata,
     Column("seq", BigInteger, Identity(always=True), primary_key=True),
     Column("at", MOMENT, nullable=False),
-    # What "who" is: anonymous, key, token or command.
+    # The kind of "who": anonymous, key, token or command.
     *required(Text, "kind", "who", "address", "method", "path"),
     Column("status", Integer, nullable=False),
     Index("audit_at_idx", "at"),

@@ -23,11 +23,11 @@ TERMS: Final = RowShape(
     "store.terms", ("id", "number", "moment", "kind", "text", "datatype", "language")
 )
 
-# As long as Python reads an integer, and far below what "numeric" takes.
+# Python's limit for the digits of an integer, far below that of "numeric".
 _LONGEST_NUMBER: Final = 4300
-# Two generations of them: some 100 MB at most.
+# There are two generations: some 100 MB at most.
 _REMEMBERED: Final = 100_000
-# A text that is longer hardly comes again, and would make the memory's size unknown.
+# A longer text is rarely repeated, and would make the memory's size unpredictable.
 _LONGEST_REMEMBERED: Final = 200
 _ASKED_AT_ONCE: Final = 10_000
 _COUNT_TERMS: Final = "update store.progress set last_term = last_term + %s returning last_term"
@@ -44,7 +44,7 @@ _unstorable: Final = re.compile("[\x00\ud800-\udfff]").search
 
 
 class TermKind(IntEnum):
-    """``store.terms.kind``."""
+    """The values of ``store.terms.kind``."""
 
     IRI = 0
     BLANK = 1
@@ -53,7 +53,7 @@ class TermKind(IntEnum):
 
 @frozen
 class TermKey:
-    """A term as it stands in ``store.terms``; the label of a blank node without ``_:``."""
+    """A term as in ``store.terms``; the label of a blank node is without ``_:``."""
 
     kind: TermKind
     text: str
@@ -62,7 +62,7 @@ class TermKey:
 
 
 def term_key(term: Term) -> TermKey:
-    """The term's columns. What PostgreSQL's text cannot hold (NUL, lone surrogates) is U+FFFD."""
+    """The columns of a term. NUL and lone surrogates, which PostgreSQL refuses, become U+FFFD."""
     if isinstance(term, Literal):
         return TermKey(TermKind.LITERAL, _storable(term.lexical), term.datatype, term.language)
     if isinstance(term, BlankNode):
@@ -127,18 +127,18 @@ class Dictionary:
         self._unsettled: dict[Term, int] = {}
 
     def forget(self) -> None:
-        """Remember nothing: numbers were removed, or a transaction failed."""
+        """Forget all numbers: some were removed, or a transaction failed."""
         self._young, self._old, self._unsettled = {}, {}, {}
 
     def settle(self) -> None:
-        """The transaction is stored."""
+        """Keep the newest numbers: the transaction is stored."""
         self._young |= self._unsettled
         self._unsettled = {}
         if len(self._young) > _REMEMBERED:
             self._old, self._young = self._young, {}
 
     def numbers(self, cursor: extensions.cursor, terms: Iterable[Term]) -> Mapping[Term, int]:
-        """The number of each term; one that the table does not hold yet is put into it."""
+        """The number of each term; new terms are inserted into the table."""
         found, asked = self.remembered(terms)
         if asked:
             keys = [term_key(each) for each in asked]
@@ -168,14 +168,14 @@ class Dictionary:
         return found, asked
 
     def learn(self, terms: Sequence[Term], numbers: Iterable[int]) -> dict[Term, int]:
-        """Remember the numbers of some terms; they are given back."""
+        """Remember and return the numbers of some terms."""
         found = dict(zip(terms, numbers, strict=True))
         self._unsettled |= {t: n for t, n in found.items() if len(t) <= _LONGEST_REMEMBERED}
         return found
 
 
 def look_up(cursor: extensions.cursor, keys: Sequence[TermKey]) -> dict[TermKey, int]:
-    """The numbers of those terms that the table holds."""
+    """The numbers of the terms that are in the table."""
     found: dict[TermKey, int] = {}
     for start in range(0, len(keys), _ASKED_AT_ONCE):
         part = keys[start : start + _ASKED_AT_ONCE]
@@ -193,7 +193,7 @@ def look_up(cursor: extensions.cursor, keys: Sequence[TermKey]) -> dict[TermKey,
 
 
 def term_rows(new: Mapping[TermKey, Term], numbers: Mapping[TermKey, int]) -> Iterator[Row]:
-    """Rows of ``store.terms``, as :data:`TERMS` says."""
+    """Rows of ``store.terms``, with the columns of :data:`TERMS`."""
     for key, term in new.items():
         yield (
             numbers[key],

@@ -1,6 +1,7 @@
-"""What the views for users are, as sqlglot trees, generated from the ontology. The trees have no
-dialect: :mod:`sensorstream.history.views` renders them for PostgreSQL, and Spark renders the same
-trees over the tables that it reads.
+"""The views for users, as sqlglot trees, generated from the ontology.
+
+The trees have no dialect: :mod:`sensorstream.history.views` renders them for PostgreSQL, and Spark
+renders the same trees over the tables that it reads.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from sensorstream.model.xsd import INTEGER_TYPES, NUMERIC_TYPES
 # names of the fixed views and columns are reserved.
 
 ENTRY_VIEWS: Final = ("messages", "alerts")
-"""They show what is neither in the window nor archived."""
+"""The views of data that is neither in the window nor archived."""
 FIXED_VIEWS: Final = ("individuals", "statements", *ENTRY_VIEWS)
 FIXED_COLUMNS: Final = ("iri", "time", "expired_at", "message_id")
 # PostgreSQL cuts names after 63 bytes; ours are ASCII.
@@ -37,7 +38,7 @@ _OTHER: Final = re.compile(r"[^a-z0-9]+")
 
 
 def sql_names(schema: Schema) -> Mapping[IRI, str]:
-    """One SQL name for each class and property; the same schema gives the same names."""
+    """The SQL name of each class and property; the same schema gives the same names."""
     taken = {*FIXED_VIEWS, *FIXED_COLUMNS}
     names: dict[IRI, str] = {}
     properties = schema.object_properties | schema.datatype_properties
@@ -73,7 +74,7 @@ def _cut(name: str, suffix: str = "") -> str:
 
 # In the trees: the number of the IRI that is its argument. The numbers differ between databases.
 _TERM: Final = "TERM"
-# The same in a rendered query, where nothing else looks so: names of SQL have no parentheses.
+# The same in a rendered query, where it is unique: names of SQL have no parentheses.
 _RENDERED_TERM: Final = re.compile(rf"{_TERM}\('((?:[^']|'')*)'\)")
 # Doubles from here on do not fit a bigint.
 _BIGINT_END: Final = "9.2e18"
@@ -83,10 +84,10 @@ _BIGINT_END: Final = "9.2e18"
 class View:
     """A view of history: its name, its query and a sentence for people.
 
-    :func:`.live_query` makes the query of the window's view of it.
-    ``query`` looks for classes and values among the statements. ``stored`` is the same over what
-    only PostgreSQL has beside each stay, ``store.class_sets`` among it: PostgreSQL takes a maximum
-    from an index only where a question reads one table. None: there is no difference.
+    :func:`.live_query` makes the query of the window's view from it. ``query`` looks for classes
+    and values among the statements. ``stored`` is the same over data that only PostgreSQL has
+    beside each stay, ``store.class_sets`` among it: PostgreSQL takes a maximum from an index only
+    where a question reads one table. None: there is no difference.
     """
 
     name: str
@@ -96,7 +97,7 @@ class View:
 
 
 def view_definitions(schema: Schema, timeline: Timeline) -> tuple[View, ...]:
-    """All views: the fixed four, then one per class, then one per property."""
+    """The views: the fixed four, then one per class, then one per property."""
     names = sql_names(schema)
     properties = sorted(schema.object_properties | schema.datatype_properties)
     return (
@@ -182,10 +183,10 @@ _SETS: Final = (
 
 
 def _class_view(schema: Schema, names: Mapping[IRI, str], name: IRI, timeline: Timeline) -> View:
-    """One row per stay of an individual of the class, with its values at expiry.
+    """A view of a row per stay of an individual of the class, with its values at expiry.
 
-    The values are looked up per stay, so that a question about a few individuals touches only
-    their statements.
+    The values are looked up per stay, so that a question about a few individuals touches only their
+    statements.
     """
     query = _query(
         "SELECT n.text AS iri, :time AS time, :expired AS expired_at, "
@@ -198,7 +199,7 @@ def _class_view(schema: Schema, names: Mapping[IRI, str], name: IRI, timeline: T
         type=term_number(rdf.TYPE),
         name=term_number(name),
     )
-    # Without any, no stay is looked at.
+    # Without classes, no stay is read.
     stored = _query(
         "SELECT i.iri AS iri, :time AS time, :expired AS expired_at, :message AS message_id "
         f"FROM store.stays AS i WHERE i.class_set = ANY({_SETS}) AND {_SETS} <> '{{}}'",
@@ -276,17 +277,17 @@ def _property_view(schema: Schema, view: str, name: IRI, timeline: Timeline) -> 
 
 
 def _applicable(schema: Schema, name: IRI) -> list[IRI]:
-    """The properties that an individual of a class may have, also those without a domain."""
+    """The properties that an individual of a class may have, including those without a domain."""
     known = schema.object_properties | schema.datatype_properties
     own = schema.properties_of(name)
     return sorted(each for each in known if each in own or not schema.domains(each))
 
 
 def _value(schema: Schema, name: IRI) -> exp.Expr:
-    """The value of a property as an SQL expression: over a statement ``s`` and its object ``o``.
+    """The value of a property as an SQL expression over a statement ``s`` and its object ``o``.
 
-    A literal that is not of the property's datatype, or does not fit SQL's type, is NULL here;
-    its text is in ``history.statements``.
+    A literal that is not of the property's datatype, or does not fit SQL's type, is NULL here; its
+    text is in ``history.statements``.
     """
     datatype = schema.datatype_of(name)
     if datatype in INTEGER_TYPES:
@@ -321,7 +322,7 @@ def _chosen(value: exp.Expr) -> exp.Expr:
 
 
 def _named(value: exp.Expr, name: str) -> exp.Expr:
-    # sqlglot's own builders copy their arguments, again and again: a hundred views take seconds.
+    # sqlglot's own builders copy their arguments repeatedly: a hundred views take seconds.
     return exp.Alias(this=value, alias=exp.to_identifier(name, quoted=True))
 
 
@@ -346,9 +347,9 @@ def terms_of(views: Iterable[View]) -> frozenset[IRI]:
 
 
 def look_up_all(query: exp.Select) -> None:
-    """Join every term, where PostgreSQL looks up only those that are shown.
+    """Join every term, where PostgreSQL looks up only the terms that are shown.
 
-    For engines that join whole tables: the others would all have one key, null.
+    For engines that join whole tables: the terms not looked up would all have one key, null.
     """
     for case in list(query.find_all(exp.Case)):
         if isinstance(case.parent, exp.EQ):
@@ -388,7 +389,7 @@ def _query(text: str, **parts: exp.Expr) -> exp.Select:
 
 
 def _of_stay(timeline: Timeline) -> dict[str, exp.Expr]:
-    """What views show of a stay ``i``."""
+    """The columns of views over a stay ``i``."""
     time, expired = (_time(f"i.{name}", timeline) for name in ("time", "expired_at"))
     return {"time": time, "expired": expired, "message": _message("i")}
 
@@ -399,5 +400,5 @@ def _expression(text: str) -> exp.Expr:
 
 @cache
 def _parsed(text: str) -> exp.Expr:
-    """One of the few texts that all views are made of; nobody changes the tree."""
+    """The tree of one of the few texts of all views; it must not be changed."""
     return parse_one(text, dialect="postgres")

@@ -1,11 +1,10 @@
-"""The views for users in PostgreSQL: made where they are not as the ontology wants them.
+"""The views for users in PostgreSQL: created and replaced as the ontology requires.
 
-Those of schema ``live``, the window, are history's views over other tables: what holds now, which a
-question brings along in temporary tables (:mod:`sensorstream.history.asking.history_relations`). A
-permanent view cannot name a temporary table, but a function can: PostgreSQL puts its text in the
-place of its call when a query is planned, so the indexes of the temporary tables are used.
-
-Beside them are SQL functions of schema ``history`` for questions about time, on both time lines.
+The views of schema ``live``, the window, are history's views over other tables: the present, which
+a question brings along in temporary tables (:mod:`sensorstream.history.asking.history_relations`).
+A permanent view cannot name a temporary table, but a function can: PostgreSQL inlines it when a
+query is planned, so the indexes of the temporary tables are used. Beside them are SQL functions of
+schema ``history`` for questions about time, on both time lines.
 """
 
 from __future__ import annotations
@@ -44,7 +43,7 @@ from sensorstream.sql.postgres.sql_reader import HISTORY
 
 LIVE: Final = "live"
 
-# The comment of what is generated contains it, so that what is a user's is never touched.
+# The comments of generated objects contain it, so that objects of users are never touched.
 _MARK: Final = "SensorStream:"
 _ENDS: Final = {"valid_to", "expired_at"}
 _INFERRED: Final = int(Origin.INFERRED)
@@ -61,7 +60,7 @@ def _typed(table: Table, columns: Iterable[str]) -> str:
 
 
 _NAMES: Final = ", ".join(tables.terms.c.keys())
-# For each table that history's views read, the function in its place: its columns, its text.
+# The functions that replace the tables of history's views: their columns, their text.
 _FUNCTIONS: Final = {
     "terms": (
         LIVE_TERMS,
@@ -84,7 +83,7 @@ _FUNCTIONS: Final = {
 
 
 def install_live_functions(cursor: extensions.cursor) -> None:
-    """Make the functions that the views read; the tables in them need not be there."""
+    """Make the functions that the views read; the tables in them need not exist."""
     cursor.execute("set local check_function_bodies = off")
     for name, columns, body in _FUNCTIONS.values():
         cursor.execute(
@@ -94,7 +93,7 @@ def install_live_functions(cursor: extensions.cursor) -> None:
 
 
 def live_query(query: exp.Select) -> exp.Select:
-    """The query of a view of history, asked of the window."""
+    """The query of a view of history, over the window."""
     changed = query.copy()
     for node in list(changed.find_all(exp.Table, exp.EQ, exp.Alias)):
         if isinstance(node, exp.Table) and node.name in _FUNCTIONS:
@@ -102,7 +101,7 @@ def live_query(query: exp.Select) -> exp.Select:
             alias = exp.TableAlias(this=exp.to_identifier(node.alias))
             node.replace(exp.Table(this=call, db=exp.to_identifier(node.db), alias=alias))
         elif isinstance(node, exp.EQ) and {node.left.name, node.right.name} == _ENDS:
-            # Neither has an end.
+            # Neither of them has an end.
             node.replace(exp.true())
         elif isinstance(node, exp.Alias) and node.alias == "superseded":
             node.replace(exp.alias_(exp.false(), node.alias))
@@ -151,14 +150,14 @@ class _Function:
 
 
 def install_functions(cursor: extensions.cursor, timeline: Timeline) -> None:
-    """Make the functions that are not there yet, or were made by another version.
+    """Make the functions that are missing, or were made by another version.
 
-    A function of the user with the same name and arguments stays as it is.
+    A function of the user with the same name and arguments is not touched.
     """
     for each in _functions(timeline):
         digest = hashlib.sha256(repr(each).encode()).hexdigest()[:12]
         comment = f"{_MARK} {each.comment} [{digest}]"
-        # "property text, longest bigint": the types are what identifies it.
+        # "property text, longest bigint": the types identify it.
         types = ", ".join(argument.split(" ", 1)[1] for argument in each.arguments.split(", "))
         signature = f"history.{each.name}({types})"
         cursor.execute(
@@ -183,7 +182,7 @@ def install_functions(cursor: extensions.cursor, timeline: Timeline) -> None:
 def _functions(timeline: Timeline) -> tuple[_Function, ...]:
     if timeline is Timeline.INTEGER:
         time, width = "bigint", "bigint"
-        # A difference of two bigint may be none.
+        # A difference of two bigint may not fit.
         distance = "valid_from::numeric - until"
         bucket = "select moment - ((moment % width) + width) % width"
     else:
@@ -235,11 +234,9 @@ class _Rendered:
 def install_views(database: Engine, schema: Schema, timeline: Timeline) -> None:
     """Make the views of history and window, all or nothing, and let the reader see them.
 
-    Views that need no change are not touched, so a restart waits for no running query.
-
-    Raises:
-        HistoryError: the database fails, or a view of the user depends on a generated view that has
-            to change.
+    Views that need no change are not touched, so a restart waits for no running query. Raises
+    HistoryError if the database fails, or a user's view depends on a generated view that has to
+    change.
     """
     views, terms = _rendered(schema, timeline)
     with translating("cannot make the history's views"):
@@ -252,10 +249,9 @@ def install_views(database: Engine, schema: Schema, timeline: Timeline) -> None:
 
 
 def admit_to_views(url: str) -> None:
-    """Let the reader see the views of a database that was filled from elsewhere.
+    """Let the reader see the views of a restored database.
 
-    Raises:
-        HistoryError: the database fails.
+    Raises HistoryError if the database fails.
     """
     with opened(url, "cannot let the reader in") as cursor:
         cursor.execute(
@@ -293,7 +289,7 @@ def check_views(database: Engine, schema: Schema, timeline: Timeline) -> None:
     with translating("cannot check the history's views"), database.connect() as connection:
         cursor = _driver_cursor(connection)
         changed = _changed(_installed(cursor), _wanted(cursor, _rendered(schema, timeline)[0]))
-        # What a view's rule depends on, other than the view itself.
+        # The dependencies of a view's rule, except the view itself.
         cursor.execute(
             "select distinct r.ev_class::regclass::text, n.nspname, v.relname from pg_depend d "
             "join pg_rewrite r on r.oid = d.objid and d.classid = 'pg_rewrite'::regclass "
@@ -317,8 +313,7 @@ def check_views(database: Engine, schema: Schema, timeline: Timeline) -> None:
 def _rendered(schema: Schema, timeline: Timeline) -> tuple[tuple[_Rendered, ...], frozenset[IRI]]:
     """The views and the IRIs whose numbers they need.
 
-    Kept: rendering takes most of the time of a start, and an ontology that is put needs the views
-    twice.
+    Cached: rendering takes most of the time of a start, and a new ontology needs the views twice.
     """
     definitions = view_definitions(schema, timeline)
     terms = terms_of(definitions)
@@ -342,7 +337,7 @@ def _wanted(cursor: extensions.cursor, views: Iterable[_Rendered]) -> dict[str, 
         text = numbered_text(view.text, numbers)
         found[_qualified(HISTORY, view.name)] = text, _comment(view.comment, text)
         if view.live is not None:
-            # Its own query is made of that of history: one fingerprint tells of both.
+            # Its query is made from that of history: one fingerprint is enough for both.
             told = f"what is in the window now, as history.{view.name} has what was"
             live = numbered_text(view.live, numbers)
             found[_qualified(LIVE, view.name)] = live, _comment(told, text)
@@ -350,22 +345,22 @@ def _wanted(cursor: extensions.cursor, views: Iterable[_Rendered]) -> dict[str, 
 
 
 def _changed(there: Mapping[str, str], wanted: Mapping[str, tuple[str, str]]) -> frozenset[str]:
-    """The names of the views that cannot stay as they are."""
+    """The names of the views that must be replaced."""
     return frozenset(
         name for name, comment in there.items() if name not in wanted or wanted[name][1] != comment
     )
 
 
 def drop_views(connection: Connection) -> None:
-    """Remove the generated views, which a change of the base tables would find in its way."""
+    """Remove the generated views, which would block a change of the base tables."""
     cursor = _driver_cursor(connection)
     for name in _installed(cursor):
         cursor.execute(f"drop view {name}")
 
 
 def _name_terms(cursor: extensions.cursor, names: Collection[IRI]) -> None:
-    """Give IRIs numbers for views; these terms stay, whether a statement has them or not."""
-    # As the writer does, so that no term gets two numbers, and none is removed meanwhile.
+    """Give IRIs numbers for views; these terms stay, even without statements."""
+    # The same lock as the writer's, so that no term gets two numbers, and none is removed.
     cursor.execute("select from store.progress for update")
     numbers = Dictionary().numbers(cursor, sorted(names))
     cursor.execute(
@@ -381,7 +376,7 @@ def _driver_cursor(connection: Connection) -> extensions.cursor:
 
 
 def _installed(cursor: extensions.cursor) -> dict[str, str]:
-    """The comments of the generated views that are there, by their names in SQL."""
+    """The comments of the existing generated views, by their names in SQL."""
     cursor.execute(
         """select format('"%%s"."%%s"', n.nspname, c.relname), """
         "obj_description(c.oid, 'pg_class') from pg_class c "
@@ -404,10 +399,10 @@ def _qualified(schema: str, name: str) -> str:
 
 
 def _sql(query: exp.Select) -> str:
-    """The query in PostgreSQL's dialect; the tree is used up.
+    """The query in PostgreSQL's dialect; the tree is consumed.
 
     Moments are made by the function ``store.moment``: it is exact, and there are indexes on it, so
-    that a condition on a time of a view reaches them.
+    conditions on the times of a view use them.
     """
     for node in list(query.find_all(exp.UnixToTime)):
         moment = exp.func("moment", node.this, copy=False)

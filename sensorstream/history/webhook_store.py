@@ -1,4 +1,4 @@
-"""Webhooks as they are registered, outputs, and the log of what was delivered to them."""
+"""Storage of webhooks, outputs, and the log of their deliveries."""
 
 from __future__ import annotations
 
@@ -20,12 +20,11 @@ from sensorstream.model.webhook_definition import Grouping
 
 
 class PostgresWebhooks:
-    """Safe to use from several threads; every method is one transaction.
+    """The webhooks. Safe to use from several threads; every method is one transaction.
 
-    What makes a webhook enabled, or removes it, also ends the alert that it is disabled. All of
-    them raise :class:`~sensorstream.errors.HistoryError` when the database fails; those that name a
-    webhook or a delivery raise :class:`~sensorstream.errors.UnknownWebhook` or
-    :class:`~sensorstream.errors.UnknownDelivery` if there is none.
+    Enabling or removing a webhook also ends the alert that it is disabled. All methods raise
+    HistoryError when the database fails; those that name a webhook or a delivery raise
+    UnknownWebhook or UnknownDelivery if there is none.
     """
 
     def __init__(self, database: Engine) -> None:
@@ -34,7 +33,7 @@ class PostgresWebhooks:
     def put(self, webhook: Webhook, change: int) -> None:
         """Deliver all alerts stored from now on to this webhook, and the reports of its queries.
 
-        If there is one of this id, it keeps its secret; another URL makes it enabled. ``change`` is
+        An existing webhook of this id keeps its secret; another URL makes it enabled. ``change`` is
         the number of the journal's entry that puts it, ``webhook.created_at`` the time of that.
         """
         with translating("cannot store the webhook"), self._database.begin() as connection:
@@ -44,7 +43,7 @@ class PostgresWebhooks:
             ).first()
             row = {**_row(webhook), "change": change, "place": last}
             if before is not None and before != tuple(row[name] for name in _KIND):
-                # What has come up to now was for what the webhook was.
+                # Earlier events were for the webhook as it was before.
                 set_aside(connection, webhook.id)
             if before is None or before.group_by != row["group_by"]:
                 connection.execute(
@@ -71,17 +70,17 @@ class PostgresWebhooks:
                 end_of_system(connection, webhook.id, "it is enabled", webhook.created_at)
 
     def changes(self) -> dict[str, int]:
-        """The number of the entry that made each webhook what it is; 0: none did."""
+        """The number of the entry that last put each webhook; 0: none did."""
         query = select(webhooks.c.id, webhooks.c.change).where(~webhooks.c.output)
         rows = rows_of(self._database, "cannot read the webhooks", query)
         return {row.id: row.change or 0 for row in rows}
 
     def all(self) -> list[WebhookState]:
-        """All webhooks, in the order they were registered."""
+        """The webhooks, in the order of registration."""
         return self._states(None)
 
     def one(self, webhook_id: str) -> WebhookState:
-        """One webhook."""
+        """The webhook with an id."""
         found = self._states(_storable(webhook_id))
         if not found:
             raise _unknown(webhook_id)
@@ -98,7 +97,7 @@ class PostgresWebhooks:
             end_of_system(connection, webhook_id, "it is removed", now)
 
     def enable(self, webhook_id: str, now: datetime) -> None:
-        """Deliver to a webhook again; what waits for it is sent."""
+        """Deliver to a webhook again; waiting deliveries are sent."""
         values = {"disabled_at": None, "disabled_from": None, "failing_since": None}
         with translating("cannot change the webhook"), self._database.begin() as connection:
             last_event(connection)
@@ -107,8 +106,9 @@ class PostgresWebhooks:
             end_of_system(connection, webhook_id, "it is enabled", now)
 
     def end_stale_alerts(self, now: datetime) -> None:
-        """End the alerts that webhooks are disabled which are not: the server was killed between
-        the alert and what it tells of."""
+        """End the alerts about disabled webhooks that are enabled: the server was killed in
+        between.
+        """
         with translating("cannot read the webhooks"), self._database.begin() as connection:
             last_event(connection)
             stale = connection.execute(_STALE, {"kind": WEBHOOK_DISABLED}).scalars().all()
@@ -116,7 +116,7 @@ class PostgresWebhooks:
                 end_of_system(connection, webhook_id, "it is not disabled", now)
 
     def rotate(self, webhook_id: str, secret: str, until: datetime) -> None:
-        """Sign with another secret; the present one signs, too, until then."""
+        """Sign with a new secret; the present one also signs, until ``until``."""
         values = {"old_secret": webhooks.c.secret, "old_until": until, "secret": secret}
         with translating("cannot change the webhook"), self._database.begin() as connection:
             _change(connection, webhook_id, values)
@@ -130,7 +130,7 @@ class PostgresWebhooks:
         return logged_deliveries(self._database, _PAGE, values)
 
     def resend(self, delivery_id: int, now: datetime) -> LoggedDelivery:
-        """Make a delivery due now, whatever became of it before."""
+        """Make a delivery due now, whatever its state."""
         number = delivery_id & NUMBERS
         named = select(webhooks.c.id).where(webhooks.c.number == number, ~webhooks.c.output)
         command = (
@@ -148,11 +148,7 @@ class PostgresWebhooks:
             return _logged(connection.execute(_LOGGED_ONE, {"id": delivery_id}).one())
 
     def recover(self, webhook_id: str, since: datetime, until: datetime, now: datetime) -> int:
-        """Make all dead deliveries of what was raised in ``[since, until)`` due now.
-
-        Returns:
-            How many there are.
-        """
+        """Make all dead deliveries of events in ``[since, until)`` due now; return their number."""
         self.one(webhook_id)
         with translating("cannot write the outbox"), self._database.begin() as connection:
             last_event(connection)
@@ -161,10 +157,9 @@ class PostgresWebhooks:
             return connection.execute(_RECOVER, values).rowcount
 
     def set_outputs(self, outputs: Sequence[Webhook]) -> dict[str, int]:
-        """Make these all outputs there are: what is stored from now on is delivered to them.
+        """Replace all outputs by these: later events are delivered to them.
 
-        Returns:
-            The ids of those that are gone, each with the number of deliveries dropped with it.
+        Returns the ids of the removed ones, each with the number of its dropped deliveries.
         """
         kept = {"ids": [each.id for each in outputs]}
         with translating("cannot store the outputs"), self._database.begin() as connection:
@@ -204,9 +199,9 @@ NUMBERS: Final = (1 << 20) - 1
 
 
 def set_aside(connection: Connection, webhook_id: str) -> None:
-    """Write down each delivery of a webhook that is not yet, with its place at the last event.
+    """Store each missing delivery of a webhook, and move its place to the last event.
 
-    :func:`last_event` has been called before.
+    :func:`last_event` must be called before.
     """
     values = {"id": webhook_id}
     connection.execute(_SET_ASIDE, values)
@@ -221,11 +216,11 @@ def _change(connection: Connection, webhook_id: str, values: Mapping[str, object
 
 
 _KIND: Final = ("url", "queries", "changes", "group_by", "escalated")
-"""What makes a webhook another one: of what it was told before, nothing more is said."""
+"""The fields that make a webhook another one: earlier events are then not followed up."""
 _KEPT: Final = frozenset(
     ("id", "secret", "created_at", "number", "place", "output", "old_secret", "old_until")
 )
-"""What no change of a webhook sets."""
+"""The fields that no change of a webhook sets."""
 _LAST_CHANGE: Final = select(func.max(alert_changes.c.seq)).scalar_subquery()
 _GROUP: Final = ("group_by", "group_wait", "group_interval")
 _PLAIN: Final = tuple(each.name for each in fields(Webhook) if each.name != "group")
@@ -348,7 +343,7 @@ def _logged(row: Row[*tuple[Any, ...]]) -> LoggedDelivery:
 
 
 def _storable(webhook_id: str) -> str:
-    """An id that PostgreSQL can be asked for."""
+    """The id in a form that PostgreSQL can be asked for."""
     if "\x00" in webhook_id:
         raise _unknown(webhook_id)
     return webhook_id

@@ -1,4 +1,4 @@
-"""What differs between graphs and their copies in Oxigraph, and the store of copies."""
+"""The differences between graphs and their copies in Oxigraph, and the store of copies."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sensorstream.model.terms import IRI, Triple
 from sensorstream.model.vocabulary import GRAPH_INFERRED, GRAPH_STATIC, GRAPH_WINDOW
 
 _WORN: Final = 20_000
-"""After this many removed quads (or as many as the store holds, if more) a new store is made."""
+"""After as many removed quads (or as many as the store holds, if more) a new store is made."""
 T = TypeVar("T")
 _GRAPHS: Final[Sequence[tuple[int, IRI | None]]] = (
     (sum(Origin), None),
@@ -33,9 +33,9 @@ Quad: TypeAlias = tuple[Triple, IRI | None]
 
 
 class Changes(Generic[T]):
-    """Notes what has come to or gone from what a copy has to hold; an empty copy lacks all.
+    """Notes items that come to or go from what a copy has to hold; an empty copy lacks all.
 
-    What comes and goes between two readings leaves no note, or notes would pile up unasked.
+    An item that comes and goes between two readings leaves no note, so that notes do not pile up.
     """
 
     def __init__(self, held: Iterable[T] = ()) -> None:
@@ -45,22 +45,20 @@ class Changes(Generic[T]):
         return len(self._notes)
 
     def added(self, item: T) -> None:
-        """It has come."""
         if not self._notes.setdefault(item, True):
             del self._notes[item]
 
     def removed(self, item: T) -> None:
-        """It goes."""
         if self._notes.setdefault(item, False):
             del self._notes[item]
 
     def read(self) -> tuple[list[T], list[T]]:
-        """What has come, and what has gone."""
+        """The items that have come, and those that have gone."""
         come = [item for item, there in self._notes.items() if there]
         return come, [item for item, there in self._notes.items() if not there]
 
     def done(self) -> None:
-        """Forget what was read: the copy has it."""
+        """Forget the notes: the copy has what was read."""
         self._notes.clear()
 
 
@@ -82,7 +80,6 @@ class KnowledgeChanges(Changes[Quad]):
         kb.graph_listeners.append(self._note_graphs)
 
     def close(self) -> None:
-        """Note no more."""
         self._kb.unsubscribe(self._note)
         self._kb.graph_listeners.remove(self._note_graphs)
 
@@ -101,7 +98,6 @@ class KnowledgeChanges(Changes[Quad]):
 
 
 GRAPH_MARKS: Final = {name: marks for marks, name in _GRAPHS if name is not None}
-"""The marks of the triples of each named graph."""
 
 
 class NamedGraphs:
@@ -114,7 +110,7 @@ class NamedGraphs:
         self._followed: dict[int, TripleIndex] = {}
 
     def index(self, name: Hashable) -> TripleIndex:
-        """What a graph holds; one that there is not holds nothing."""
+        """The index of a graph; it is empty if there is no such graph."""
         if not isinstance(name, IRI) or name not in GRAPH_MARKS:
             return TripleIndex()
         marks = GRAPH_MARKS[name]
@@ -135,7 +131,7 @@ class NamedGraphs:
                 index.discard(triple)
 
     def close(self) -> None:
-        """Follow none of them any longer; a second call does nothing."""
+        """Stop following the graphs; a second call does nothing."""
         if self._followed:
             self._kb.unsubscribe(self._note)
             self._followed.clear()
@@ -153,7 +149,7 @@ class QuadStore:
 
     def __init__(self) -> None:
         self.store = ox.Store()
-        # As it is told: to ask the store costs what it holds.
+        # Counted here: asking the store for its size costs O(store).
         self._held = 0
         self._removed = 0
 
@@ -166,7 +162,7 @@ class QuadStore:
         self._held += len(added)
 
     def drop(self, graph: ox.NamedNode, size: int) -> None:
-        """Remove a graph that has so many quads."""
+        """Remove a graph that has ``size`` quads."""
         self.store.remove_graph(graph)
         self._gone(size)
 
@@ -180,11 +176,7 @@ class QuadStore:
 
 
 def quads_of(quads: Iterable[Quad]) -> Iterator[ox.Quad]:
-    """The same for a store.
-
-    Raises:
-        TermError: one has an IRI that is not valid.
-    """
+    """Convert quads for a store; raises TermError at an IRI that is not valid."""
     graphs: dict[IRI | None, ox.DefaultGraph | OxigraphSubject] = {None: ox.DefaultGraph()}
     for (subject, predicate, value), graph in quads:
         node = graphs.get(graph)

@@ -1,7 +1,7 @@
 """The cache knowledge base's one index over all its graphs.
 
-A triple is stored once; a mark says which graphs hold it. Joins therefore never merge
-indexes, and the union of the graphs (the default graph of every query) is the index itself.
+A triple is stored once; a mark says which graphs hold it. Joins therefore never merge indexes, and
+the union of the graphs (the default graph of every query) is the index itself.
 """
 
 from __future__ import annotations
@@ -58,7 +58,6 @@ class KnowledgeBase:
         return triple in self._marks
 
     def size(self, origin: Origin) -> int:
-        """The number of triples of one graph."""
         return self._sizes[int(origin)]
 
     def origins(self, triple: Triple) -> Origin:
@@ -74,7 +73,6 @@ class KnowledgeBase:
         self._listeners.append(listener)
 
     def unsubscribe(self, listener: Listener) -> None:
-        """Remove a listener."""
         self._listeners.remove(listener)
 
     def graphs(self, triple: Triple) -> frozenset[IRI]:
@@ -82,14 +80,11 @@ class KnowledgeBase:
         return self._graphs.get(triple, _NO_GRAPHS)
 
     def in_graphs(self) -> Iterator[tuple[Triple, frozenset[IRI]]]:
-        """All triples that messages said in named graphs, with these."""
+        """The triples that messages said in named graphs, each with these graphs."""
         return iter(self._graphs.items())
 
     def place(self, triple: Triple, graphs: Iterable[IRI]) -> None:
-        """Put a triple of the window into these named graphs, and into no others.
-
-        A triple that leaves the window must be put into none.
-        """
+        """Put a triple of the window into exactly these named graphs: none, if it leaves it."""
         old, new = self.graphs(triple), frozenset(graphs)
         if old == new:
             return
@@ -101,11 +96,9 @@ class KnowledgeBase:
             del self._graphs[triple]
 
     def apply(self, origin: Origin, delta: Delta) -> Delta:
-        """Add and remove triples of one graph.
+        """Add and remove triples of one graph; returns the change of the union of the graphs.
 
-        Returns:
-            The change of the union of the graphs: a triple that another graph also holds neither
-            appears nor disappears.
+        A triple that another graph also holds neither appears in the union nor disappears from it.
         """
         mark = int(origin)
         removed = self._unmarked(delta.removed, mark)
@@ -113,10 +106,7 @@ class KnowledgeBase:
         return Delta(delta.time, tuple(added), tuple(removed))
 
     def visible(self, origin: Origin, delta: Delta) -> Delta:
-        """What the latest change has done to the union of the graphs.
-
-        ``delta`` is that change: the triples of one graph that have come and gone.
-        """
+        """Return what ``delta``, the latest change of one graph, has done to their union."""
         mark, marks = int(origin), self._marks
         return Delta(
             delta.time,
@@ -125,25 +115,21 @@ class KnowledgeBase:
         )
 
     def add(self, origin: Origin, triples: Iterable[Triple]) -> None:
-        """Load triples into one graph."""
         self._marked(triples, int(origin))
 
     def triples(self, origin: Origin) -> Iterator[Triple]:
-        """All triples of one graph; O(knowledge base)."""
+        """The triples of one graph; O(knowledge base)."""
         mark = int(origin)
         return (triple for triple, marks in self._marks.items() if marks & mark)
 
     def match(
         self, subject: Subject | None, predicate: IRI | None, object_: Term | None
     ) -> Iterator[Triple]:
-        """The triples of the union that fit a pattern; None matches any term.
-
-        The knowledge base must not change while the answer is read.
-        """
+        """The triples of the union that fit a pattern (None: any); read them before a change."""
         return self.index.match(subject, predicate, object_)
 
     def count(self, predicate: IRI, object_: Term) -> int:
-        """How many subjects have this predicate and object; O(1)."""
+        """The number of subjects with this predicate and object; O(1)."""
         return self.index.count(predicate, object_)
 
     def _marked(self, triples: Iterable[Triple], mark: int) -> list[Triple]:

@@ -1,9 +1,9 @@
 """Graphs as text: Turtle, and N-Triples, which is a subset of it.
 
-Most graphs that arrive are N-Triples, and most of their terms have occurred before: such text is
+Most graphs that arrive are N-Triples, and most of their terms have occurred before. Such text is
 split, at its spaces if it is written as N-Triples usually is, else by a regular expression, and
-each term is made once. pyoxigraph reads any other text as a whole. So all ways accept the same
-texts with the same meaning.
+each term is made once. pyoxigraph reads any other text as a whole; all ways accept the same texts
+with the same meaning.
 
 Source: RDF 1.1 N-Triples, sections 2 and 7; RDF 1.1 Turtle, section 6.5.
 """
@@ -65,13 +65,9 @@ class GraphReader:
         self._ends = _Parts[Term](_END, self._terms)
 
     def read(self, text: str, blank: str) -> tuple[Triple, ...]:
-        """The triples of a Turtle text, each once, in order.
+        """The triples of a Turtle text, each once, in order; ``blank`` is put before blank labels.
 
-        Blank nodes are renamed: ``blank`` comes before their labels.
-
-        Raises:
-            SyntaxError: the text is not Turtle.
-            TermError: a term is not a term of RDF 1.1.
+        Raises SyntaxError if the text is not Turtle, TermError if a term is not one of RDF 1.1.
         """
         if len(self._terms) > MOST_TERMS or len(self._ends) > MOST_TERMS:
             for cache in (self._terms, self._names, self._ends):
@@ -92,7 +88,7 @@ class GraphReader:
         return tuple(dict.fromkeys(found))
 
     def _lines(self, text: str) -> list[Triple] | None:
-        """The triples of a text with a statement a line, without blank nodes; None if it is not."""
+        """The triples of a text of one statement a line without blank nodes; None if it is not."""
         names, ends = self._names, self._ends
         lines = text.split("\n")
         if not lines[-1]:
@@ -145,7 +141,7 @@ class _Terms(dict[str, Term]):
 
 
 class _Parts(dict[str, _T]):
-    """Terms by a part of a line, of which a pattern finds their text."""
+    """Terms by a part of a line, in which a pattern finds their text."""
 
     def __init__(self, pattern: re.Pattern[str], terms: _Terms) -> None:
         super().__init__()
@@ -169,6 +165,6 @@ def _parsed(text: str) -> list[ox.Quad]:
 
 
 def renamed(term: OxigraphTerm, blank: str) -> Term:
-    """A term of ours; ``blank`` comes before the labels of blank nodes."""
+    """Convert a term to ours; ``blank`` comes before the labels of blank nodes."""
     found = from_oxigraph(term)
     return BlankNode(f"_:{blank}{found[2:]}") if isinstance(found, BlankNode) else found

@@ -1,14 +1,14 @@
 """A stream as its occurrences, stored once, and the scopes of windows on them.
 
-An *occurrence* is a triple that happens in an interval ``[start, end]``. A stream is a sequence
-of occurrences, where a graph is a set of triples: the same triple may occur many times. Each
-occurrence has a number, which counts from 1; the *scope* of a window is the occurrences after a
-number, and its *content* the set of their triples. All windows that see a stream change at the
-same moments share one :class:`OccurrenceIndex`, so that a thousand windows of different lengths
-store and index each triple once.
+An *occurrence* is a triple that happens in an interval ``[start, end]``. A stream is a sequence of
+occurrences, where a graph is a set of triples: the same triple may occur many times. Each
+occurrence has a number, counted from 1; the *scope* of a window is the occurrences after a number,
+and its *content* the set of their triples. All windows that see a stream change at the same moments
+share one :class:`OccurrenceIndex`, so that a thousand windows of different lengths store and index
+each triple once.
 
-A scope of a length of time need not be moved at each event that it loses: who reads it brings it
-up to date (:meth:`WindowScope.catch_up`). The widest follows each event, so that no more is stored.
+A scope of a length of time need not be moved at each event that it loses: its reader brings it up
+to date (:meth:`WindowScope.catch_up`). The widest follows each event, so that no more is stored.
 
 Source: RSP-QL, section 4 (streams, windows); SECRET (Botan et al., 2010) for *scope*, *content*.
 """
@@ -53,8 +53,8 @@ class OccurrenceIndex:
 
     ``index`` holds those triples of the widest scope that some pattern reads (:meth:`read`),
     ``latest`` the number of the latest occurrence of each. ``watchers`` see a triple each time it
-    occurs: as added, and before that as removed if it was there already; its expiry is not told,
-    since every scope has its own. O(triples) per event, and O(1) for each scope that has watchers.
+    occurs: as added, and before that as removed if it was there already; they do not see it expire,
+    since every scope has its own expiry. O(triples) per event, and O(1) per scope with watchers.
     """
 
     def __init__(self) -> None:
@@ -63,13 +63,13 @@ class OccurrenceIndex:
         self.number = 0
         """The number of the last occurrence."""
         self.replaced = _NEVER
-        """While watchers are told of an added triple: the number of its occurrence before, or 0."""
+        """The number of an added triple's last occurrence, or 0, while watchers get the triple."""
         self.present: Instant | None = None
         """The latest time at which something happened, or left a scope."""
         self.scopes: list[WindowScope] = []
-        """Those that somebody moves."""
+        """The scopes of a number of occurrences, which their owners move."""
         self.timed: list[WindowScope] = []
-        """Those of a length of time, the widest last; a triple is told to the others first."""
+        """The scopes of a length of time, the widest last; ``scopes`` get a triple before them."""
         self.watchers: list[Watcher] = []
         # Elements by their own numbers, from first to _next - 1.
         self._elements: dict[int, _Stored] = {}
@@ -80,10 +80,7 @@ class OccurrenceIndex:
         self._reads: dict[Term | None, dict[Term | None, int]] = {}
 
     def read(self, predicate: Term | None, object_: Term | None) -> None:
-        """Keep triples with this predicate and object in the index; None stands for any.
-
-        O(1) if they are kept already, else O(stream).
-        """
+        """Keep such triples in the index (None: any); O(1) if they are kept, else O(stream)."""
         objects = self._reads.setdefault(predicate, {})
         objects[object_] = objects.get(object_, 0) + 1
         if objects[object_] > 1:
@@ -98,7 +95,7 @@ class OccurrenceIndex:
                     latest[triple] = number
 
     def unread(self, predicate: Term | None, object_: Term | None) -> None:
-        """One pattern less reads such triples."""
+        """Stop one reading that :meth:`read` began."""
         objects = self._reads[predicate]
         objects[object_] -= 1
         if not objects[object_]:
@@ -148,7 +145,7 @@ class OccurrenceIndex:
             self.timed[-1].catch_up()
 
     def open(self, length: int | None = None) -> WindowScope:
-        """A new scope, which sees all that is stored; of a length of time, if one is given."""
+        """Make a scope that sees all that is stored; with ``length``, a scope of that time."""
         scope = WindowScope(self, self.floor, self.first, length)
         if length is None:
             self.scopes.append(scope)
@@ -157,7 +154,7 @@ class OccurrenceIndex:
         return scope
 
     def close(self, scope: WindowScope) -> None:
-        """Forget a scope, and what only it saw."""
+        """Forget a scope, and what only this scope saw."""
         (self.scopes if scope.length is None else self.timed).remove(scope)
         if self.timed:
             self.timed[-1].catch_up()
@@ -165,7 +162,6 @@ class OccurrenceIndex:
 
     @property
     def empty(self) -> bool:
-        """Whether nothing is stored."""
         return not self._elements
 
     def element(self, number: int) -> _Stored | None:
@@ -198,7 +194,7 @@ class OccurrenceIndex:
 
     @property
     def floor(self) -> int:
-        """The number of the last occurrence that is not stored any more, or a greater number."""
+        """The number of the last occurrence that is not stored any more, or a greater one."""
         stored = self._elements.get(self.first)
         return self.number if stored is None else stored.last - len(stored.triples)
 
@@ -223,8 +219,9 @@ class WindowScope:
     ``watchers`` see each triple that is read and enters the content or leaves it, while it is in
     it; ``followers`` are called once whenever ``low`` has changed. Iteration and :meth:`size` give
     the content; ``in`` and :meth:`match` those triples of it that some pattern reads. ``spo``,
-    ``pos`` and ``osp`` belong to the widest scope, and who reads them compares the number of each
-    triple with ``low``. With a ``length`` of time it may lag behind, see :meth:`catch_up`.
+    ``pos`` and ``osp`` are indexes of the widest scope: a superset of the content, so readers
+    compare the number of each triple with ``low``. A scope with a ``length`` of time may lag
+    behind, see :meth:`catch_up`.
     """
 
     __slots__ = ("at", "followers", "length", "low", "occurrences", "watchers")
@@ -242,25 +239,20 @@ class WindowScope:
 
     @property
     def spo(self) -> Index[Subject, IRI, Term]:
-        """By subject; a superset of the content."""
         return self.occurrences.index.spo
 
     def read(self, predicate: Term | None, object_: Term | None) -> None:
-        """See :meth:`OccurrenceIndex.read`."""
         self.occurrences.read(predicate, object_)
 
     def unread(self, predicate: Term | None, object_: Term | None) -> None:
-        """See :meth:`OccurrenceIndex.unread`."""
         self.occurrences.unread(predicate, object_)
 
     @property
     def pos(self) -> Index[IRI, Term, Subject]:
-        """By predicate; a superset of the content."""
         return self.occurrences.index.pos
 
     @property
     def osp(self) -> Index[Term, Subject, IRI]:
-        """By object; a superset of the content."""
         return self.occurrences.index.osp
 
     def __contains__(self, triple: Triple) -> bool:
@@ -270,7 +262,7 @@ class WindowScope:
         return iter(dict.fromkeys(self.occurrences.after(self.low)))
 
     def __len__(self) -> int:
-        """The number of occurrences: at least that of the triples."""
+        """The number of occurrences, which is at least the number of triples."""
         return self.occurrences.number - self.low
 
     def size(self) -> int:
@@ -285,36 +277,34 @@ class WindowScope:
         return (triple for triple in found if triple in self)
 
     def count(self, predicate: IRI, object_: Term) -> int:
-        """How many subjects have this predicate and object in the widest scope; O(1)."""
+        """The number of subjects with this predicate and object in the widest scope; O(1)."""
         return self.occurrences.index.count(predicate, object_)
 
     @property
     def empty(self) -> bool:
-        """Whether nothing is in the scope."""
         return self.low == self.occurrences.number
 
     @property
     def oldest(self) -> Instant | None:
-        """The time of the oldest element in the scope."""
         stored = self.occurrences.element(self.at)
         return None if stored is None else stored.time
 
     @property
     def lags(self) -> bool:
-        """Whether it need not be moved in time, for nobody watches."""
+        """Whether it may lag behind, as nobody watches it."""
         return self.length is not None and not self.watchers
 
     def catch_up(self) -> None:
-        """Let go of what is too old at present; nothing to do unless it has a length of time."""
+        """Remove what is too old at present, if it has a length of time."""
         present = self.occurrences.present
         if self.length is not None and present is not None:
             self.leave_until(present - self.length)
 
     def leave_until(self, last: Instant) -> None:
-        """Let what happened at or before a time go."""
+        """Remove what happened at or before a time."""
         occurrences = self.occurrences
         if self.at < occurrences.first:
-            # It has lagged, and the widest has let go of what this one had to lose.
+            # It has lagged, and elements that it had to lose are not stored any more.
             self.at, self.low = occurrences.first, max(self.low, occurrences.floor)
         at = self.at
         while (stored := occurrences.element(self.at)) is not None and stored.time <= last:
@@ -343,7 +333,7 @@ class WindowScope:
                 if latest.get(triple) == number:
                     for watcher in self.watchers:
                         watcher.removed(triple)
-                # One after the other: joins for the next triple must not find this triple any more.
+                # Now, not after the loop: joins for the next triple must not find this triple.
                 self.low = number
         self.low = until
 

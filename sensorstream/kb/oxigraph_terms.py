@@ -27,11 +27,7 @@ _Any = TypeVar("_Any")
 
 
 def to_oxigraph(term: Term) -> ox.NamedNode | ox.BlankNode | ox.Literal:
-    """The same term for pyoxigraph.
-
-    Raises:
-        TermError: an IRI or language tag that is not valid (it was not checked earlier).
-    """
+    """Convert a term to pyoxigraph; raises TermError at an invalid IRI or language tag."""
     if not isinstance(term, Literal):
         return subject_to_oxigraph(term)
     try:
@@ -43,7 +39,7 @@ def to_oxigraph(term: Term) -> ox.NamedNode | ox.BlankNode | ox.Literal:
 
 
 def subject_to_oxigraph(term: Subject) -> OxigraphSubject:
-    """Like :func:`to_oxigraph`, for a subject."""
+    """Convert a subject as :func:`to_oxigraph` does."""
     try:
         if isinstance(term, BlankNode):
             return ox.BlankNode(term[2:])
@@ -53,11 +49,7 @@ def subject_to_oxigraph(term: Subject) -> OxigraphSubject:
 
 
 def from_oxigraph(term: OxigraphTerm) -> Term:
-    """The same term for SensorStream.
-
-    Raises:
-        TermError: a triple term of RDF 1.2, which SensorStream does not support.
-    """
+    """Convert a term of pyoxigraph to ours; raises TermError at a triple term of RDF 1.2."""
     if isinstance(term, ox.NamedNode):
         return IRI(term.value)
     if isinstance(term, ox.Literal):
@@ -68,14 +60,14 @@ def from_oxigraph(term: OxigraphTerm) -> Term:
 
 
 def triple_from_oxigraph(quad: ox.Quad) -> Triple:
-    """The triple of a quad, from a store too; raises as :func:`from_oxigraph`."""
+    """Convert the triple of a quad, from a store too; raises as :func:`from_oxigraph`."""
     subject = from_oxigraph(quad.subject)
     assert not isinstance(subject, Literal)
     return subject, IRI(quad.predicate.value), term_of(quad.object)
 
 
 def stored_text(term: Term) -> str:
-    """A term of N-Quads for the store."""
+    """Write a term of N-Quads for the store."""
     if type(term) is Literal and _is_hidden(term):
         return f"{term[: -len(term.datatype) - 1]}{_WRITTEN}{term.datatype}>"
     return term.n3
@@ -87,14 +79,14 @@ def _is_hidden(literal: Literal) -> bool:
 
 
 def hidden(term: _Any) -> _Any | Literal:
-    """A term as the store has it."""
+    """Convert a term to the one that the store has for it."""
     if not isinstance(term, Literal) or not _is_hidden(term):
         return term
     return Literal(term.lexical, _WRITTEN + term.datatype)
 
 
 def term_of(stored: OxigraphTerm) -> Term:
-    """The term that Oxigraph's stands for."""
+    """Convert a term of the store, or of its answers, back."""
     if isinstance(stored, ox.Literal):
         return _literal(stored.value, stored.datatype.value, stored.language)
     return from_oxigraph(stored)
@@ -108,5 +100,5 @@ def _literal(lexical: str, datatype: str, language: str | None) -> Literal:
 
 @lru_cache(_TERMS)
 def stored(term: Term) -> ox.NamedNode | ox.BlankNode | ox.Literal:
-    """A term as it is put into the store."""
+    """Convert a term to the one of pyoxigraph that the store has for it."""
     return to_oxigraph(hidden(term))

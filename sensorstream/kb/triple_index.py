@@ -20,17 +20,16 @@ class Watcher(Protocol):
     """Sees every change of an index, after a triple was added and before a triple is removed."""
 
     def added(self, triple: Triple) -> None:
-        """The triple has just become a member."""
+        """See a triple that has just become a member."""
 
     def removed(self, triple: Triple) -> None:
-        """The triple is about to leave."""
+        """See a triple that is about to leave."""
 
 
 class TripleIndex:
     """A set of triples; O(1) per change, O(answers) per look-up.
 
-    ``spo``, ``pos`` and ``osp`` are read directly by compiled queries; only this class changes
-    them.
+    Compiled queries read ``spo``, ``pos`` and ``osp`` directly; only this class changes them.
     """
 
     __slots__ = ("_osp", "_pos", "_size", "spo", "watchers")
@@ -44,7 +43,7 @@ class TripleIndex:
 
     @property
     def pos(self) -> Index[IRI, Term, Subject]:
-        """Windows mostly look up subjects only: this index, too, is built at the first use."""
+        """The index by predicate, built at the first use: windows mostly look up subjects only."""
         if self._pos is None:
             self._pos = {}
             for s, p, o in self:
@@ -53,7 +52,7 @@ class TripleIndex:
 
     @property
     def osp(self) -> Index[Term, Subject, IRI]:
-        """Few look-ups need this index: it is built at the first use, and kept up to date."""
+        """The index by object, built at the first use, as few look-ups need it."""
         if self._osp is None:
             self._osp = {}
             for s, p, o in self:
@@ -61,10 +60,10 @@ class TripleIndex:
         return self._osp
 
     def read(self, predicate: Term | None, object_: Term | None) -> None:
-        """A pattern reads triples with this predicate and object (None: any): all are kept."""
+        """Do nothing: all triples are kept, whatever patterns read (None: any term)."""
 
     def unread(self, predicate: Term | None, object_: Term | None) -> None:
-        """One pattern less reads such triples."""
+        """Do nothing, as :meth:`read`."""
 
     def __len__(self) -> int:
         return self._size
@@ -124,10 +123,7 @@ class TripleIndex:
     def match(
         self, subject: Subject | None, predicate: IRI | None, object_: Term | None
     ) -> Iterator[Triple]:
-        """The triples that fit a pattern; None matches any term.
-
-        The index must not change while the answer is read.
-        """
+        """The triples that fit a pattern (None: any term), to be read before the next change."""
         s, p, o = subject, predicate, object_
         if s is not None:
             of_subject = self.spo.get(s, _EMPTY)
@@ -148,7 +144,7 @@ class TripleIndex:
         return iter(self)
 
     def most(self, subject: Any, predicate: Any, object_: Any) -> int:
-        """At least how many triples fit a pattern, without looking at each; None matches any."""
+        """An upper bound of the triples that fit a pattern, found without a look at each."""
         if subject is not None:
             return sum(len(each) for each in self.spo.get(subject, _EMPTY).values())
         if predicate is None:
@@ -159,7 +155,7 @@ class TripleIndex:
         return sum(len(each) for each in of_predicate.values())
 
     def count(self, predicate: IRI, object_: Term) -> int:
-        """How many subjects have this predicate and object; O(1)."""
+        """The number of subjects with this predicate and object; O(1)."""
         return len(self.pos.get(predicate, _EMPTY).get(object_, ()))
 
 

@@ -1,4 +1,4 @@
-"""What is due when: windows that move, reports by time, and operators that asked to be woken."""
+"""The order in time of what is due: windows that move, reports, operators to be woken."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sensorstream.model.timeline import Instant
 
 _Entry = TypeVar("_Entry")
 _SPARE: Final = 32
-"""Places that a queue may waste while its entries come back all the time."""
+"""Outdated places that a queue may have, beside one for each entry."""
 
 
 class MovedByTime(Protocol):
@@ -19,21 +19,21 @@ class MovedByTime(Protocol):
 
     @property
     def due(self) -> Instant | None:
-        """When time moves it next; None: not before something else has happened."""
+        """The next time at which time moves it; None: not before something else has happened."""
 
     @property
     def closing(self) -> bool:
         """Whether it moves at the end of an instant, after all events of that time."""
 
     def elapse(self, time: Instant) -> None:
-        """Time has come to what it was due at."""
+        """Do what is due at ``time``, which has come."""
 
     def skip(self, time: Instant) -> None:
-        """Leave out all that it is due at before a time, but for the last."""
+        """Leave out all that is due before a time, except the last."""
 
 
 class TimeQueue(Generic[_Entry]):
-    """A queue by time; an entry that has another due time by now is passed over."""
+    """A queue by time; a place whose entry has got another due time is passed over."""
 
     def __init__(self) -> None:
         self._queue: list[tuple[Instant, bool, int, _Entry]] = []
@@ -41,7 +41,7 @@ class TimeQueue(Generic[_Entry]):
         self._numbers = count()
 
     def put(self, entry: _Entry, due: Instant | None, *, closing: bool = False) -> None:
-        """Take in when an entry is due from now on; O(log n). ``closing`` are behind others."""
+        """Set the time an entry is due (None: never); O(log n). ``closing`` come after others."""
         if due is None:
             self._times.pop(entry, None)
         elif self._times.get(entry) != due:
@@ -50,12 +50,12 @@ class TimeQueue(Generic[_Entry]):
             self._compact(_SPARE)
 
     def forget(self, entry: _Entry) -> None:
-        """The entry is due no more; O(1), and the queue does not keep it for long."""
+        """Remove an entry; O(1), and the queue does not keep it for long."""
         self._times.pop(entry, None)
         self._compact(0)
 
     def _compact(self, spare: int) -> None:
-        """Take what is passed over out of the queue, when it is more than half of it and spare."""
+        """Drop outdated places when they outnumber the entries and ``spare`` together."""
         times = self._times
         if len(self._queue) > 2 * len(times) + spare:
             # An entry may have been given the same time twice.
@@ -65,7 +65,6 @@ class TimeQueue(Generic[_Entry]):
 
     @property
     def next(self) -> Instant | None:
-        """When the next entry is due."""
         queue = self._queue
         if not queue:
             return None
@@ -77,21 +76,19 @@ class TimeQueue(Generic[_Entry]):
 
     @property
     def entries(self) -> Sequence[_Entry]:
-        """All that are due at some time."""
         return tuple(self._times)
 
     def first(self, wanted: Callable[[_Entry], bool]) -> Instant | None:
-        """When the next wanted entry is due; O(entries)."""
+        """The time at which the next wanted entry is due; O(entries)."""
         return min((time for entry, time in self._times.items() if wanted(entry)), default=None)
 
     @property
     def head(self) -> _Entry | None:
-        """The next entry."""
         top = self._top()
         return None if top is None else top[3]
 
     def pop(self) -> _Entry:
-        """Take the next entry out; it is to be noted again."""
+        """Take the next entry out; the caller puts it back if it is due again."""
         top = self._top()
         assert top is not None
         heapq.heappop(self._queue)
@@ -99,7 +96,7 @@ class TimeQueue(Generic[_Entry]):
         return top[3]
 
     def take(self, time: Instant, *, closing: bool) -> list[_Entry]:
-        """Take out the entries due at ``time``, which is the next; without ``closing``, no such."""
+        """Take out the entries due at ``time``, the next; closing ones if ``closing``."""
         found: list[_Entry] = []
         while (top := self._top()) is not None and top[0] == time and (closing or not top[1]):
             heapq.heappop(self._queue)
@@ -118,8 +115,7 @@ class TimeQueue(Generic[_Entry]):
 
 
 class Agenda(TimeQueue[MovedByTime]):
-    """What time moves, in order; whoever changes what an entry is due at calls :meth:`note`."""
+    """The queue of what time moves; call :meth:`note` when the due time of an entry changes."""
 
     def note(self, entry: MovedByTime) -> None:
-        """Take in when an entry is due."""
         self.put(entry, entry.due, closing=entry.closing)

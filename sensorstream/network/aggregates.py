@@ -1,7 +1,7 @@
 """Aggregates that take insertions and deletions (SPARQL 1.1, section 18.5.1).
 
-Sums are exact: taking a value out leaves no trace of rounding behind, and the order of arrival
-makes no difference. A term is made of a result when the group asks for it.
+Sums are exact: removing a value leaves no trace of rounding behind, and the order of arrival makes
+no difference. A result becomes a term when the group asks for it.
 """
 
 from __future__ import annotations
@@ -19,8 +19,9 @@ from sensorstream.errors import TermError
 from sensorstream.model.numerals import quotient
 from sensorstream.model.regex import LONGEST_TEXT
 from sensorstream.model.terms import IRI, Literal, Term
+from sensorstream.network.ordering import order_text
 from sensorstream.sparql.algebra import Aggregate
-from sensorstream.sparql.values import RANKS, numeral, order_key, text
+from sensorstream.sparql.values import RANKS, numeral, text
 
 _EXACT: Final = Context(prec=MAX_PREC, Emax=MAX_EMAX, Emin=MIN_EMIN)
 """Decimals have no exponents in RDF: a sum is as long as its longest value, and never rounded."""
@@ -28,22 +29,22 @@ _ZERO: Final = Decimal(0)
 _add: Final = _EXACT.add
 _subtract: Final = _EXACT.subtract
 _rank: Final = dict(RANKS).get
-"""As of the mapping, which is read for every value."""
+"""Bound once, as it is called for every value."""
 
 
 class Aggregation(Protocol):
     """The state of one or more aggregates of one group."""
 
     def take(self, value: Any, weight: int) -> None:
-        """A value comes (``weight`` above 0) or goes so many times; None is an error."""
+        """Add a value ``weight`` times, or remove it if that is negative; None is an error."""
 
 
 @dataclass(frozen=True, slots=True)
 class AggregationKind:
-    """How to make an empty aggregation, and the aggregate of what it has taken.
+    """The way to make an empty aggregation, and to get an aggregate from it.
 
-    Kinds that are ``made`` alike, of the same values, can share one aggregation. ``result``
-    gives None where the aggregate is an error.
+    Kinds that are ``made`` alike, of the same values, can share one aggregation. ``result`` gives
+    None where the aggregate is an error.
     """
 
     made: Hashable
@@ -52,7 +53,7 @@ class AggregationKind:
 
 
 def kind_of(aggregate: Aggregate, longest: float = LONGEST_TEXT) -> AggregationKind:
-    """How an aggregate of SPARQL is kept; a text that is longer is an error."""
+    """The kind of an aggregate of SPARQL; a text above ``longest`` is an error."""
     found = _KINDS.get(aggregate.name) or _concatenation(aggregate.separator, longest)
     if aggregate.distinct:
         make, result = found.make, found.result
@@ -90,7 +91,7 @@ class Distinctly:
 
 
 class ValueCount:
-    """How many values there are; errors do not count."""
+    """COUNT: the number of values; errors do not count."""
 
     __slots__ = ("_count",)
 
@@ -106,10 +107,10 @@ class ValueCount:
 
 
 class SumAndAverage:
-    """SUM and AVG: the exact sum of the values, and how many there are of each numeric type.
+    """SUM and AVG: the exact sum of the values, and their number by numeric type.
 
-    Integers and decimals are added as such; floats and doubles as integers over one power of
-    two, which grows with the finest value (at most 2**1074).
+    Integers and decimals are added as such; floats and doubles as integers over one power of two,
+    which grows with the finest value (at most 2**1074).
     """
 
     __slots__ = ("_binary", "_decimals", "_errors", "_integers", "_ranks", "_shift", "_special")
@@ -140,7 +141,7 @@ class SumAndAverage:
         ranks[rank] += weight
         if rank == 1:
             if not ranks[1]:
-                # Without a value no trace of digits is left.
+                # Reset when there are no values, so that digits do not grow for ever.
                 self._decimals = _ZERO
             elif weight == 1:
                 self._decimals = _add(self._decimals, found)
@@ -166,7 +167,7 @@ class SumAndAverage:
             self._binary += (numerator << -finer) * weight
 
     def sum(self) -> Term | None:
-        """Of nothing, zero."""
+        """The sum; of nothing, zero."""
         if self._errors:
             return None
         kind = self._kind()
@@ -175,7 +176,7 @@ class SumAndAverage:
         return numeral(self._decimal() if kind == 1 else self._float(), kind)
 
     def average(self) -> Term | None:
-        """The sum divided by how many there are; of nothing, zero."""
+        """The sum divided by the number of values; of nothing, zero."""
         if self._errors:
             return None
         count = sum(self._ranks)
@@ -217,7 +218,7 @@ class _Entry:
 
     def __init__(self, term: Term, descending: bool) -> None:
         self.term = term
-        self.key = (order_key(term), str(term))
+        self.key = (order_text(term), str(term))
         self.descending = descending
 
     def __lt__(self, other: _Entry) -> bool:
@@ -225,7 +226,7 @@ class _Entry:
 
 
 class Least:
-    """MIN: O(log n) per change. A value that has gone stays in the heap until it surfaces."""
+    """MIN: O(log n) per change. A removed value stays in the heap until it surfaces."""
 
     __slots__ = ("_counts", "_errors", "_heap")
     descending = False
@@ -279,7 +280,7 @@ class LeastSample(Least):
 
 
 class Concatenation:
-    """GROUP_CONCAT: the values' characters, in their order, so that arrival does not matter."""
+    """GROUP_CONCAT: the texts of the values in sorted order, so that arrival does not matter."""
 
     __slots__ = ("_counts", "_errors", "_longest", "_separator")
 

@@ -1,11 +1,11 @@
-"""What the operators of a network may take in one instant: rows, and seconds.
+"""Limits of what the operators of a network take in one instant: rows, and seconds.
 
 An operator counts the rows it visits where they multiply: in loops over more than one row, before
 it visits them. The count of an instant is from one settling of the network to the next. Beyond the
-limit the operator raises :class:`.Overrun`; that breaks it, as a fault would, and nothing else.
+limit the operator raises :class:`.Overrun`, which breaks this operator only, as a fault would.
 
-Rows are the same in each replay, seconds are not: who replays what has been stored already lifts
-the limits (:attr:`Budget.lifted`), and is told from outside what was stopped then.
+Rows are the same in each replay, seconds are not: a replay of what has been stored already lifts
+the limits (:attr:`Budget.lifted`), and gets from outside what was stopped then.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from sensorstream.errors import Overrun
 _LOOK: Final = 64
 """Rows between two looks at the clock: one row may have a slow expression."""
 _LOOKS: Final = 16
-"""How often, while as many rows come as may be kept, the network looks how many are kept."""
+"""Looks at the rows kept in memory, while as many rows come as may be kept."""
 _PAUSE: Final = 0.25
 """The most of the limit that counts between two looks: something else may have run meanwhile."""
 _Row = TypeVar("_Row")
@@ -33,11 +33,11 @@ def _no_time() -> float:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What one operator may take in one instant.
+    """Limits of one operator in one instant; None: no limit.
 
-    ``rows`` are visited rows; ``seconds`` are by ``counter``, which tells the processor time of the
-    thread at work: a busy machine must not refuse what an idle one takes. None: no limit.
-    ``settings`` begins the names of the settings that say so.
+    ``rows`` are visited rows; ``seconds`` are by ``counter``, the processor time of the thread at
+    work: a busy machine must not refuse what an idle one takes. ``settings`` is the prefix of the
+    names of the settings for them.
     """
 
     rows: int | None = None
@@ -47,10 +47,9 @@ class Limits:
     kept: int | None = None
     """Rows that one operator may keep in memory."""
     together: float | None = None
-    """Seconds that all of them may take for a message on average; see :class:`.EngineLoad`."""
+    """Seconds that all operators may take for a message on average; see :class:`.EngineLoad`."""
     wall: Callable[[], float] | None = field(default=None, compare=False)
-    """Tells the time that goes by, which they share with what else there is to do; None: the
-    ``counter`` does."""
+    """The clock for ``together``, of time that goes by; None: ``counter``."""
 
 
 NO_LIMITS: Final = Limits()
@@ -62,14 +61,14 @@ class Budget:
     def __init__(self, limits: Limits = NO_LIMITS) -> None:
         self.limits = limits
         self.lifted = False
-        """Whether the limits are not in force: what comes was accepted before."""
+        """Whether the limits are not in force, as what comes was accepted before."""
         self.instant = 0
-        """Meters that have counted in another one begin at zero."""
+        """The number of the instant; a meter that has counted in another one begins at zero."""
         self._until: float | None = None
 
     @contextmanager
     def lift(self) -> Iterator[None]:
-        """Let the block take what it takes."""
+        """Lift the limits within the block."""
         before, self.lifted = self.lifted, True
         try:
             yield
@@ -78,7 +77,7 @@ class Budget:
 
     @contextmanager
     def within(self, limits: Limits) -> Iterator[None]:
-        """Let the block have these limits, whatever was in force."""
+        """Put these limits in force within the block, even if others were lifted."""
         before = self.limits, self.lifted
         self.limits, self.lifted = limits, False
         try:
@@ -87,40 +86,30 @@ class Budget:
             self.limits, self.lifted = before
 
     def end(self) -> None:
-        """The instant is over: what comes has the whole budget again."""
+        """End the instant: the next one has the whole budget again."""
         self.instant += 1
 
     def check_expected(self, rows: int) -> None:
-        """Refuse what would visit so many rows, before it visits any.
-
-        Raises:
-            Overrun: they are more than the limit.
-        """
+        """Raise Overrun if the rows of a planned visit are more than the limit."""
         most = self.limits.rows
         if most is not None and rows > most and not self.lifted:
-            raise Overrun(
-                f"{rows:,} rows in one instant, more than {most:,}; "
-                f"the setting {self.limits.settings}_rows raises the limit"
-            )
+            raise self.overrun(f"{rows:,} rows in one instant, more than {most:,}", "rows")
 
     def kept(self, rows: int) -> Overrun | None:
-        """The error of an operator that keeps so many rows, if they are more than the limit."""
+        """The error of an operator that keeps more rows than the limit; None: it does not."""
         most = self.limits.kept
         if most is None or rows <= most or self.lifted:
             return None
-        return Overrun(
-            f"more than {most:,} rows kept in memory; "
-            f"the setting {self.limits.settings}_rows raises the limit"
-        )
+        return self.overrun(f"more than {most:,} rows kept in memory", "rows")
 
     def next_look(self, given: int) -> int:
-        """After how many rows of an operator to look next at what its consumers keep."""
+        """The number of rows given out at which to look next at what consumers keep."""
         most = self.limits.kept
         return sys.maxsize if most is None else given + most // _LOOKS + 1
 
     @contextmanager
     def alone(self) -> Iterator[None]:
-        """Count what the block takes by itself, as one instant; its operators share the seconds."""
+        """Count the block as one instant of its own; its operators share the seconds."""
         self.end()
         seconds = self.limits.seconds
         if seconds is not None:
@@ -132,25 +121,20 @@ class Budget:
             self.end()
 
     def check_time(self) -> None:
-        """Go on in :meth:`alone` only while there is time left.
-
-        Raises:
-            Overrun: there is none.
-        """
+        """Raise Overrun if the block of :meth:`alone` has no time left."""
         if self._until is not None and not self.lifted and self.limits.counter() > self._until:
             raise self.too_slow()
 
     def too_slow(self) -> Overrun:
-        """The error of what takes too many seconds."""
-        limits = self.limits
-        return Overrun(
-            f"more than {limits.seconds:g} s in one instant; "
-            f"the setting {limits.settings}_seconds raises the limit"
-        )
+        return self.overrun(f"more than {self.limits.seconds:g} s in one instant", "seconds")
+
+    def overrun(self, told: str, what: str) -> Overrun:
+        """The error of exceeding a limit, with the name of its setting."""
+        return Overrun(f"{told}; the setting {self.limits.settings}_{what} raises the limit")
 
 
 class Meter:
-    """What one operator has taken in the instant at work."""
+    """The rows and seconds of one operator in the instant at work."""
 
     __slots__ = ("_budget", "_first", "_instant", "_looked", "_next", "_rows", "_spent")
 
@@ -173,11 +157,7 @@ class Meter:
         return self._rows if self._instant == self._budget.instant else 0
 
     def take(self, rows: int) -> None:
-        """Count rows that are about to be visited.
-
-        Raises:
-            Overrun: they, or the time they have taken so far, are too many.
-        """
+        """Count rows that are about to be visited; raises Overrun beyond a limit."""
         if self._instant == self._budget.instant:
             self._rows += rows
         else:
@@ -186,11 +166,7 @@ class Meter:
             self._look()
 
     def through(self, rows: Sequence[_Row]) -> Iterator[_Row] | Sequence[_Row]:
-        """Rows, each of which is worked on before the next is asked for.
-
-        Raises:
-            Overrun: as :meth:`take`, while they are gone through.
-        """
+        """Rows of which each is worked on before the next; counts them as :meth:`take` does."""
         return rows if len(rows) < _LOOK else self._gone_through(rows)
 
     def _gone_through(self, rows: Sequence[_Row]) -> Iterator[_Row]:
@@ -204,14 +180,11 @@ class Meter:
         limits = budget.limits
         self._next = self._rows + self._first
         if budget.lifted:
-            # What comes now counts for nothing, also when the limits are in force again.
+            # Rows that come while limits are lifted do not count afterwards.
             self._begin(budget.instant, 0)
             return
         if limits.rows is not None and self._rows > limits.rows:
-            raise Overrun(
-                f"more than {limits.rows:,} rows in one instant; "
-                f"the setting {limits.settings}_rows raises the limit"
-            )
+            raise budget.overrun(f"more than {limits.rows:,} rows in one instant", "rows")
         if limits.seconds is None:
             return
         budget.check_time()
@@ -226,14 +199,14 @@ class Meter:
 _PERIOD: Final = 5.0
 """Seconds of a period at least."""
 _SHARE: Final = 0.5
-"""How much of a period's time queries may take, whatever they take for a message."""
+"""The part of a period's time that queries may take in any case."""
 
 
 class EngineLoad:
-    """What all continuous queries together take of the engine's time, and each of them, in seconds.
+    """The seconds of the engine's time that each continuous query takes, and all together.
 
-    Measured are operators (what triples fire in them, and their part of each instant) and reports,
-    in periods of some seconds; ``counter`` None: nothing is.
+    It measures operators (what triples fire in them, and their part of each instant) and reports,
+    in periods of some seconds; without a ``counter``, nothing.
     """
 
     def __init__(self, limits: Limits) -> None:
@@ -247,14 +220,14 @@ class EngineLoad:
         self._was_over = False
 
     def took(self, what: Hashable, since: float, now: float) -> None:
-        """Something has worked from one reading of the counter to another."""
+        """Add the time from one reading of the counter to another."""
         self.seconds[what] = self.seconds.get(what, 0.0) + now - since
 
     def excess(self) -> float:
-        """Another message comes: how much more than allowed the queries have taken.
+        """Count a message; returns by how much the queries have exceeded the seconds allowed.
 
-        0 but at the end of a period that is the second of two in a row with too much: a machine
-        that stood still is no reason to stop a query. Call :meth:`begin` afterwards.
+        It is 0 except at the end of the second period in a row with too much: a machine that stood
+        still is no reason to stop a query. Call :meth:`begin` afterwards.
         """
         self._messages += 1
         if self.counter is None:
@@ -271,11 +244,10 @@ class EngineLoad:
         return 0.0
 
     def for_a_message(self, seconds: float) -> float:
-        """What so many seconds of this period are for each of its messages."""
+        """Seconds of this period, divided by its number of messages."""
         return seconds / max(1, self._messages)
 
     def begin(self) -> None:
-        """A period begins."""
         self.seconds.clear()
         self._messages = 0
         if self.counter is not None:

@@ -1,4 +1,4 @@
-"""From a plan to operators: equal plans, of one query or of several, become one operator."""
+"""Operators made from plans: equal plans, of one query or of several, become one operator."""
 
 from __future__ import annotations
 
@@ -56,12 +56,11 @@ from sensorstream.network.ordering import order_of
 from sensorstream.network.plan import nodes as plans
 from sensorstream.network.plan.conjunction import Conjunction, assembled
 from sensorstream.network.plan.paths import add_path
-from sensorstream.network.plan.plan_text import plan_text
+from sensorstream.network.plan.plan_text import plan_text, stream_text
 from sensorstream.network.query_sources import DEFAULT, Knowledge, TripleSource
 from sensorstream.network.reevaluate import Reevaluated
 from sensorstream.network.rows import TIMES, Row, rearranged, shown, slots_of
 from sensorstream.sparql.algebra import Aggregate, Expression, OneOrMore, ZeroOrMore
-from sensorstream.sparql.query_printer import part_text
 from sensorstream.sparql.variable_scope import names_in
 
 Indexes = Mapping[TripleSource, TripleIndex | WindowScope]
@@ -69,9 +68,9 @@ Indexes = Mapping[TripleSource, TripleIndex | WindowScope]
 
 @dataclass(frozen=True, slots=True)
 class Happening:
-    """What operators of patterns in time read.
+    """The sources of operators of patterns in time.
 
-    All triples of named ``graphs`` hold always.
+    All triples of the named ``graphs`` hold always.
     """
 
     network: Network
@@ -82,7 +81,7 @@ class Happening:
 
 
 def build(plan: plans.Plan, network: Network, indexes: Indexes) -> Node:
-    """The operator of a plan: one that is there already, or a new one, filled and connected.
+    """Return the operator of a plan: an existing one, or a new one, filled and connected.
 
     ``indexes`` are the graphs that the plan's sources stand for.
     """
@@ -90,10 +89,10 @@ def build(plan: plans.Plan, network: Network, indexes: Indexes) -> Node:
 
 
 def build_in_time(plan: plans.Plan, happening: Happening) -> Node:
-    """The operators of the plan of a pattern in time, filled and connected.
+    """Make the operators of a pattern in time, filled and connected.
 
-    Equal parts of one query are one operator; queries share none, since each begins with nothing
-    of what happened before it.
+    Equal parts of one query are one operator; queries share none, since each begins with nothing of
+    what happened before it.
     """
     return _Builder(happening.network, {}, happening).whole(plan)
 
@@ -127,17 +126,22 @@ class _Builder:
         return self.built(plan)
 
     def built(self, plan: plans.Plan) -> Node:
-        """The operator of a plan; one that is there already, or a new one."""
+        """The operator of a plan; an existing one, or a new one."""
         key = plan if self._owner is None else (self._owner, plan)
-        return self._network.share(key, partial(self._named, plan))
+        return self._told(key, partial(self._made, plan), plan)
 
-    def _named(self, plan: plans.Plan) -> Node:
-        node = self._of_source(plan) or self._over(plan, [self.built(e) for e in plan.inputs])
-        node.text = plan_text(plan)
+    def _told(self, key: Hashable, make: Callable[[], Node], *parts: str | plans.Plan) -> Node:
+        """The operator of a key, described to people by texts and the lines of plans."""
+        node = self._network.share(key, make)
+        if not node.text:
+            node.text = " ".join(e if isinstance(e, str) else plan_text(e) for e in parts)
         return node
 
+    def _made(self, plan: plans.Plan) -> Node:
+        return self._of_source(plan) or self._over(plan, [self.built(e) for e in plan.inputs])
+
     def _of_source(self, plan: plans.Plan) -> Node | None:
-        """A new operator of a plan that reads graphs, streams or thresholds; else None."""
+        """Make the operator of a plan that reads graphs, streams or thresholds; else None."""
         match plan:
             case plans.Match():
                 return self._match(plan, ())
@@ -145,8 +149,8 @@ class _Builder:
                 return self._thresholds(plan)
             case plans.BeyondPlan():
                 return self._beyond(plan)
-            case plans.ConstantPlan(names, rows):
-                return ConstantOperator(names, rows)
+            case plans.ConstantPlan():
+                return ConstantOperator(plan)
             case plans.Anew():
                 return Reevaluated(plan, self._indexes, self._network)
         happening = self._happening
@@ -161,7 +165,7 @@ class _Builder:
         return None
 
     def _over(self, plan: plans.Plan, inputs: list[Node]) -> Node:
-        """A new operator, over those of the plan's inputs."""
+        """Make an operator over those of the plan's inputs."""
         one, other = inputs[0], inputs[-1]
         match plan:
             case plans.JoinPlan(_, _, output):
@@ -180,9 +184,9 @@ class _Builder:
                 question = self._question(plan, one, other)
                 if one.timed:
                     return interval_joins.TimedMatching(plan, one, other, question)
-                return Matching(one, other, question)
+                return Matching(plan, one, other, question)
             case plans.UnionPlan():
-                return TimedUnion(inputs) if one.timed else UnionOperator(inputs)
+                return (TimedUnion if one.timed else UnionOperator)(plan, inputs)
             case plans.DistinctPlan():
                 return DistinctOperator(one)
             case plans.ProjectPlan(_, names):
@@ -221,7 +225,7 @@ class _Builder:
     def _test(
         self, conditions: Iterable[Expression], names: Sequence[str]
     ) -> Callable[[Row], bool] | None:
-        """Whether all conditions are true of a row; None: there are none."""
+        """Make a test of whether all conditions are true of a row; None if there are none."""
         return all_of([timed_test(each, names, self._clock) for each in conditions])
 
     def _question(
@@ -232,13 +236,11 @@ class _Builder:
         match plan:
             case plans.MinusPlan():
                 return minus(sides)
-            case plans.Mark(_, _, conditions, flag):
-                return mark(sides, flag, self._test(conditions, sides.variables))
-        if plan.condition is None:
-            return optional(sides, left.variables)
-        told = f" if {part_text(plan.condition)}"
-        holds = timed_test(plan.condition, sides.variables, self._clock)
-        return optional(sides, left.variables, holds, told)
+            case plans.Mark(_, _, conditions):
+                return mark(sides, self._test(conditions, sides.variables))
+        alone = (None,) * (len(plan.variables) - len(left.variables))
+        condition = () if plan.condition is None else (plan.condition,)
+        return optional(sides, alone, self._test(condition, sides.variables))
 
     def _match(self, plan: plans.Match, more: tuple[Test, ...]) -> Node:
         tests = [*map(_test, plan.filters), *more]
@@ -249,7 +251,7 @@ class _Builder:
         return DeltaJoin(patterns, tests, plan.variables, self._network.dispatcher)
 
     def _scope(self, plan: plans.Match) -> WindowScope | None:
-        """The window that a match is inside of, if it is inside of one."""
+        """The window that all of a match is inside of, if there is one."""
         graphs = [self._indexes[each.source] for each in plan.triples]
         first = graphs[0]
         return first if isinstance(first, WindowScope) and all(g is first for g in graphs) else None
@@ -261,7 +263,7 @@ class _Builder:
         tests: Sequence[Test],
         under: plans.ThresholdsPlan | None = None,
     ) -> Node:
-        """The match over the whole stream: one operator for all windows that share it.
+        """The match over the whole stream, shared by all windows.
 
         ``under`` are the thresholds that one of the tests is for, if any.
         """
@@ -269,9 +271,11 @@ class _Builder:
         patterns = [Pattern(stream.index, *each.ends) for each in plan.triples]
         wanted = None if under is None else (under.variable, under.operator)
         key = (id(stream), _ends(plan), plan.filters, plan.variables, wanted)
-        return self._network.share(
+        return self._told(
             ("stream", key),
             lambda: ScopedJoin(stream, patterns, tests, plan.variables, self._network.dispatcher),
+            stream_text(plan),
+            *(() if under is None else (_any_of(under),)),
         )
 
     def _in_scope(self, scope: WindowScope, source: Node) -> InScope:
@@ -284,15 +288,13 @@ class _Builder:
         source = plan.source
         if not isinstance(source, plans.Match):
             return ThresholdsOperator(self.built(source), plan.variable, plan.operator, constants)
-        # Its triples are matched no further than for values that some reader wants.
-        wanted = Test(
-            (plan.variable,),
-            lambda row: constants.any_passed(row[0]),
-            f"?{plan.variable} {plan.operator} any constant of its readers",
-        )
+        # Triples are matched further only for values that some reader wants.
+        wanted = Test((plan.variable,), lambda row: constants.any_passed(row[0]))
         scope = self._scope(source)
         if scope is None:
-            below = self._network.share(("of", plan), lambda: self._match(source, (wanted,)))
+            below = self._told(
+                ("of", plan), lambda: self._match(source, (wanted,)), source, _any_of(plan)
+            )
         else:
             below = self._scoped_join(scope, source, [*map(_test, source.filters), wanted], plan)
         return ThresholdsOperator(below, plan.variable, plan.operator, constants)
@@ -303,15 +305,16 @@ class _Builder:
         if scope is None:
             source = self.built(plan.source)
             return self._beyond_constant(plan, source, plan.variables)
-        # First the filter, then the scope: windows of all lengths share the filter.
+        # The filter comes before the scope, so that windows of all lengths share it.
         stream = id(scope.occurrences)
         assert match is not None
         over = plan.source
         key = (stream, _ends(match), match.filters, match.variables, over.variable, over.operator)
         source = self._network.share(("thresholds", key), lambda: self._thresholds(over))
-        found = self._network.share(
+        found = self._told(
             ("beyond", key, plan.constant, plan.variables),
             lambda: self._beyond_constant(plan, source, (*plan.variables, OLDEST)),
+            plan,
         )
         return self._in_scope(scope, found)
 
@@ -319,9 +322,8 @@ class _Builder:
         self, plan: plans.BeyondPlan, source: Node, output: Sequence[str]
     ) -> BeyondOperator:
         assert isinstance(source, ThresholdsOperator)
-        condition = plan.condition
-        holds = test_of(condition, slots_of(source.variables))
-        return BeyondOperator(source, plan.constant, holds, output, part_text(condition))
+        holds = test_of(plan.condition, slots_of(source.variables))
+        return BeyondOperator(source, plan.constant, holds, output)
 
     def _delayed(self, source: Node, delay: int, names: Sequence[str]) -> Node:
         assert isinstance(source, GroupOperator)
@@ -344,14 +346,14 @@ class _Builder:
     def _group(self, plan: plans.GroupPlan, source: Node) -> Node:
         columns = columns_of(plan, lambda each: self._taken(each, source))
         if not source.timed:
-            return GroupOperator(source, plan.keys, columns)
+            return GroupOperator(plan, source, columns)
         clock = self._clock
         assert clock is not None
         longest = longest_of(plan, clock)
         return TimedGroup(plan, source, columns, self._test(plan.lengths, ()), longest)
 
     def _taken(self, aggregate: Aggregate, source: Node) -> Callable[[Row], Any]:
-        """What an aggregate takes of a row."""
+        """The function that gives the value an aggregate takes of a row."""
         if aggregate.expression is not None:
             return self._value(aggregate.expression, source.variables)
         hidden = len(source.variables) - len(shown(source.variables))
@@ -359,13 +361,17 @@ class _Builder:
 
 
 def _ends(plan: plans.Match) -> tuple[tuple[plans.End, plans.End, plans.End], ...]:
-    """Its triple patterns, wherever they are matched."""
+    """The triple patterns of a match, without their sources."""
     return tuple(each.ends for each in plan.triples)
 
 
 def _test(condition: Expression) -> Test:
     names = tuple(sorted(names_in(condition)))
-    return Test(names, test_of(condition, slots_of(names)), part_text(condition))
+    return Test(names, test_of(condition, slots_of(names)))
+
+
+def _any_of(plan: plans.ThresholdsPlan) -> str:
+    return f"filter ?{plan.variable} {plan.operator} any constant of its readers"
 
 
 def _filter(source: Node, holds: Callable[[Row], bool]) -> Node:

@@ -19,10 +19,7 @@ from sensorstream.network.exact_values import OxigraphQuery
 
 
 class Merged:
-    """All that some graphs say, each triple once.
-
-    ``watchers`` see each triple that enters or leaves it.
-    """
+    """The union of some graphs; ``watchers`` see each triple that enters or leaves it."""
 
     def __init__(self, parts: Sequence[TripleIndex | WindowScope]) -> None:
         self._parts = tuple(parts)
@@ -33,18 +30,17 @@ class Merged:
         return iter(dict.fromkeys(chain.from_iterable(self._parts)))
 
     def __len__(self) -> int:
-        """At least the number of its triples."""
+        """An upper bound of the number of its triples."""
         return sum(map(len, self._parts))
 
     def match(
         self, subject: Subject | None, predicate: IRI | None, object_: Term | None
     ) -> Iterable[Triple]:
-        """The triples that fit a pattern; None matches any term."""
         found = (each.match(subject, predicate, object_) for each in self._parts)
         return dict.fromkeys(chain.from_iterable(found))
 
     def read(self, predicate: Term | None, object_: Term | None) -> None:
-        """Tell of triples with this predicate and object; None stands for any."""
+        """Begin to tell watchers of triples with this predicate and object (None: any)."""
         for each in self._parts:
             each.read(predicate, object_)
             others = [other for other in self._parts if other is not each]
@@ -53,7 +49,7 @@ class Merged:
             self._watching.append(watcher)
 
     def unread(self, predicate: Term | None, object_: Term | None) -> None:
-        """One reader less of such triples."""
+        """Stop what :meth:`read` began."""
         for each in self._parts:
             each.unread(predicate, object_)
         for each in self._parts:
@@ -63,19 +59,17 @@ class Merged:
 
 @dataclass(slots=True, eq=False)
 class _Part:
-    """Tells of what comes to and goes from one graph, unless another one says it too."""
+    """Tells watchers of the changes of one graph, unless another one has the triple too."""
 
     watchers: list[Watcher]
     others: list[TripleIndex | WindowScope]
 
     def added(self, triple: Triple) -> None:
-        """See :class:`~sensorstream.kb.triple_index.Watcher`."""
         if not any(triple in each for each in self.others):
             for watcher in self.watchers:
                 watcher.added(triple)
 
     def removed(self, triple: Triple) -> None:
-        """See :class:`~sensorstream.kb.triple_index.Watcher`."""
         if not any(triple in each for each in self.others):
             for watcher in self.watchers:
                 watcher.removed(triple)
@@ -86,10 +80,10 @@ _NAME: Final = "urn:sensorstream:copy:"
 
 
 class Copies:
-    """One store with a named graph for each index that a query uses.
+    """A store with a named graph for each index that a query uses.
 
-    No index is copied twice, however many queries read it. A query costs what has changed since
-    the last one, and itself.
+    No index is copied twice, however many queries read it. A query costs what has changed since the
+    last one, and its evaluation.
     """
 
     def __init__(self) -> None:
@@ -101,7 +95,7 @@ class Copies:
         return len(self._copies)
 
     def use(self, index: Copied) -> IRI:
-        """The name of an index's copy, made if it does not exist yet."""
+        """Return the name of an index's copy, made if it does not exist yet."""
         copy = self._copies.get(id(index))
         if copy is None:
             name = IRI(f"{_NAME}{next(self._numbers)}")
@@ -110,7 +104,7 @@ class Copies:
         return copy.name
 
     def leave(self, index: Copied) -> None:
-        """Use a copy no more; it goes with its last user."""
+        """End one use of a copy; it is removed with its last user."""
         copy = self._copies[id(index)]
         copy.users -= 1
         if not copy.users:
@@ -119,11 +113,7 @@ class Copies:
             self._quads.drop(copy.graph, copy.size)
 
     def sync(self, indexes: Iterable[Copied]) -> None:
-        """Bring the copies of indexes in step.
-
-        Raises:
-            TermError: an index holds an IRI that is not valid.
-        """
+        """Bring the copies of indexes in step; raises TermError at an IRI that is not valid."""
         for index in indexes:
             self._copies[id(index)].sync(self._quads)
 
@@ -132,12 +122,9 @@ class Copies:
     ) -> Iterator[tuple[Term | None, ...]]:
         """The solutions of a SELECT query; ``default`` is the copy that is its default graph.
 
-        GRAPH matches the copies of ``indexes`` by their names. No other copy is looked at, so
-        that what is wrong with one concerns those only who read it.
-
-        Raises:
-            TermError: an index holds an IRI that is not valid.
-            QueryError: Oxigraph failed.
+        GRAPH matches the copies of ``indexes`` by their names. No other copy is read, so a fault in
+        one concerns only its readers. Raises TermError if an index holds an IRI that is not valid,
+        and QueryError if Oxigraph failed.
         """
         self.sync(indexes)
         names = [self._copies[id(index)].name for index in indexes]
@@ -159,13 +146,12 @@ class IndexChanges(Changes[Triple]):
         index.watchers.append(self)
 
     def close(self) -> None:
-        """Watch no longer."""
         self._watched.watchers.remove(self)
         self._watched.unread(None, None)
 
 
 class _Copy(IndexChanges):
-    """What the copy of an index may hold otherwise."""
+    """The differences between an index and its copy in Oxigraph."""
 
     def __init__(self, name: IRI, index: Copied) -> None:
         super().__init__(index, index)
@@ -175,7 +161,6 @@ class _Copy(IndexChanges):
         self.size = 0
 
     def sync(self, quads: QuadStore) -> None:
-        """Bring the copy in step."""
         if len(self):
             added, removed = map(self._in_graph, self.read())
             quads.change(added, removed)

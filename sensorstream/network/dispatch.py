@@ -1,4 +1,4 @@
-"""From a changed triple to the operators it concerns; O(1) in the number of queries."""
+"""A router of changed triples to the operators that they concern; O(1) in the number of queries."""
 
 from __future__ import annotations
 
@@ -13,12 +13,11 @@ from sensorstream.network.node import Node
 from sensorstream.network.rows import Row
 
 Fire: TypeAlias = Callable[[Subject, IRI, Term, list[Row]], None]
-"""Add to the rows what a triple, that the index holds, makes together with the others."""
+"""Adds the rows that a triple of the index makes together with the other triples."""
 Wake: TypeAlias = Callable[[Node], None]
 
 Guard: TypeAlias = tuple[IRI, Term] | Term
-"""What the subject of a triple must be, or a property and value that it must have, for anything to
-come of it."""
+"""The subject a triple must have, or the property and value its subject must have, to fire."""
 _Concerned: TypeAlias = dict[Node, list[Fire]]
 _Key: TypeAlias = tuple[Term | None, Term | None, Guard | None]
 
@@ -28,21 +27,21 @@ class Watched(Protocol):
 
     @property
     def spo(self) -> Index[Subject, IRI, Term]:
-        """At least its triples, by subject."""
+        """An index of its triples by subject, perhaps of others too."""
 
     @property
     def watchers(self) -> list[Watcher]:
-        """Who is told."""
+        """The watchers, in the order they are called."""
 
     def read(self, predicate: Term | None, object_: Term | None) -> None:
-        """Tell of triples with this predicate and object; None stands for any."""
+        """Begin to tell watchers of triples with this predicate and object (None: any)."""
 
     def unread(self, predicate: Term | None, object_: Term | None) -> None:
-        """One reader less of such triples; as often as :meth:`read` was called."""
+        """Stop one reading that :meth:`read` began."""
 
 
 class _Triggers:
-    """What fires at a kind of triple: always, by its subject, or by what else is said of that."""
+    """Functions to fire at a kind of triple: always, by its subject, or by a value of that."""
 
     __slots__ = ("always", "by_subject", "guarded")
 
@@ -59,7 +58,7 @@ class _Triggers:
         return self.guarded.setdefault(guard[0], {}).setdefault(guard[1], {})
 
     def forget(self, guard: Guard | None, node: Node) -> bool:
-        """Whether nothing fires here any more."""
+        """Remove an operator; returns whether nothing fires here any more."""
         concerned = self.at(guard)
         concerned.pop(node, None)
         if guard is not None and not concerned:
@@ -71,9 +70,9 @@ class _Triggers:
 
 
 class Dispatcher:
-    """Watches one index for a network; ``wake`` is told of operators that have a change.
+    """Watches one index for a network, and calls ``wake`` for operators that have a change.
 
-    ``load`` of what they take.
+    The time they take is added to ``load``.
     """
 
     def __init__(self, index: Watched, wake: Wake, load: EngineLoad) -> None:
@@ -95,10 +94,10 @@ class Dispatcher:
         fire: Fire,
         guard: Guard | None = None,
     ) -> None:
-        """Fire at every triple with this predicate and object; None stands for any.
+        """Fire at every triple with this predicate and object (None: any).
 
-        With a guard, only where the triple's subject is that one or has that property with that
-        value: of many queries that differ in a constant, those with another one cost nothing.
+        With a guard, only where the subject of the triple fits it: among many queries that differ
+        in a constant, only those with the constant of the triple cost something.
         """
         if predicate is None:
             object_ = None
@@ -113,12 +112,12 @@ class Dispatcher:
             self._index.read(predicate, object_)
 
     def follow(self, node: Node) -> None:
-        """Wake an operator at every change; it finds out by itself what it means."""
+        """Wake an operator at every change, whatever the triple."""
         self._followers[node] = None
         self._index.read(None, None)
 
     def forget(self, node: Node) -> None:
-        """Fire nothing more for an operator."""
+        """Remove all triggers of an operator."""
         for predicate, object_, guard in self._keys.pop(node, ()):
             self._index.unread(predicate, object_)
             if predicate is None:
@@ -133,17 +132,14 @@ class Dispatcher:
 
     @property
     def idle(self) -> bool:
-        """Whether no operator is concerned by any triple."""
         return not self._keys and not self._followers
 
     def close(self) -> None:
-        """Watch no longer."""
         self._index.watchers.remove(self)
 
     # Both are called for every change of every watched index: they look up no more than they must.
 
     def added(self, triple: Triple) -> None:
-        """See :class:`~sensorstream.kb.triple_index.Watcher`."""
         by_object = self._triggers.get(triple[1])
         if by_object is not None:
             if triple[2] in by_object:
@@ -154,7 +150,6 @@ class Dispatcher:
             self._tell(triple, True)
 
     def removed(self, triple: Triple) -> None:
-        """See :class:`~sensorstream.kb.triple_index.Watcher`."""
         by_object = self._triggers.get(triple[1])
         if by_object is not None:
             if triple[2] in by_object:
@@ -165,7 +160,7 @@ class Dispatcher:
             self._tell(triple, False)
 
     def _tell(self, triple: Triple, comes: bool) -> None:
-        """What any triple concerns."""
+        """Fire and wake the operators that any triple concerns."""
         if self._anything is not None:
             self._fire(self._anything, triple, comes)
         for node in self._followers:
@@ -205,7 +200,7 @@ class Dispatcher:
                 for fire in fires:
                     fire(subject, predicate, object_, rows)
             except Exception as error:
-                # Whoever changes the index is not to blame, and must come to its end.
+                # The caller changes the index, is not to blame, and has to finish.
                 node.fault = error
             if (rows or node.fault is not None) and not node.queued:
                 self._wake(node)

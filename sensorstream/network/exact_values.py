@@ -1,8 +1,8 @@
-"""A query for Oxigraph that gives what SQL gives: Oxigraph matches terms, and computes nothing.
+"""Queries for Oxigraph that give what SQL gives: Oxigraph matches terms, and computes nothing.
 
 Its stores hold literals under datatypes that it does not know
-(:mod:`sensorstream.kb.oxigraph_terms`), and whatever looks at values is a function of ours: a
-filter, an expression, an aggregate, a key of ORDER BY.
+(:mod:`sensorstream.kb.oxigraph_terms`), and functions of this module do all that looks at values:
+filters, expressions, aggregates, keys of ORDER BY.
 """
 
 from __future__ import annotations
@@ -10,8 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from decimal import Decimal
-from functools import lru_cache, reduce
+from functools import reduce
 from itertools import chain, count
 from typing import Any, Final, TypeAlias, cast
 
@@ -19,17 +18,16 @@ import pyoxigraph as ox
 
 from sensorstream.errors import QueryError, UnsupportedQuery
 from sensorstream.kb.oxigraph_terms import OxigraphTerm, hidden, stored, term_of, to_oxigraph
-from sensorstream.model.numerals import sortable
-from sensorstream.model.terms import IRI, BlankNode, Literal, Term
+from sensorstream.model.terms import IRI, Literal, Term
 from sensorstream.model.xsd import XSD
 from sensorstream.network.aggregates import AggregationKind, kind_of
 from sensorstream.network.expressions.expression_functions import truth_of, value_of, with_base
+from sensorstream.network.ordering import order_text
 from sensorstream.network.rows import Row
 from sensorstream.sparql import algebra
 from sensorstream.sparql.algebra import Expression, Pattern, Query, TriplePattern, Variable
 from sensorstream.sparql.functions import UNREPEATABLE, Trait, named
 from sensorstream.sparql.query_printer import query_text
-from sensorstream.sparql.values import number, time_key
 from sensorstream.sparql.variable_scope import certain, existences, expressions, in_scope
 from sensorstream.sparql.walk import children, nodes, patterns_in, renewed, replaced, variables
 
@@ -47,22 +45,18 @@ _OfRow: TypeAlias = Callable[[Row], OxigraphTerm | None]
 
 @dataclass(frozen=True, slots=True)
 class OxigraphQuery:
-    """A query as Oxigraph is asked, with the functions that its text names."""
+    """A query for Oxigraph, with the functions that its text names."""
 
     text: str
     functions: Mapping[ox.NamedNode, Function]
     aggregates: Mapping[ox.NamedNode, Callable[[], _Accumulator]]
     faults: list[Exception]
-    """What the functions raised so far: to Oxigraph it is an error of SPARQL."""
+    """The errors that the functions have raised; to Oxigraph they are errors of SPARQL."""
 
     def answer(
         self, store: ox.Store, default_graphs: Sequence[str] = (), named_graphs: Sequence[str] = ()
     ) -> Results:
-        """What Oxigraph answers; without graphs, over the store's own.
-
-        Raises:
-            QueryError: it failed.
-        """
+        """Query a store, its own graphs if none are given; raises QueryError if Oxigraph failed."""
         self.faults.clear()
         graphs: dict[str, Any] = {}
         if default_graphs or named_graphs:
@@ -85,10 +79,9 @@ class OxigraphQuery:
 
 
 def exact(query: Query, store: ox.Store) -> OxigraphQuery:
-    """What to ask Oxigraph over a store.
+    """Make the query for Oxigraph over a store.
 
-    Raises:
-        UnsupportedQuery: an unknown function, or a constant that is no valid pattern of REGEX.
+    Raises UnsupportedQuery at an unknown function, or a constant that is no valid pattern of REGEX.
     """
     _check_existences(query)
     _check_graphs(query)
@@ -96,10 +89,10 @@ def exact(query: Query, store: ox.Store) -> OxigraphQuery:
 
 
 def repeated(query: Query) -> Callable[[ox.Store], OxigraphQuery]:
-    """What to ask Oxigraph over a store, again and again, also what it matches otherwise than SQL.
+    """Make a function that gives the query for a store, to be asked again and again.
 
-    Raises:
-        UnsupportedQuery: an unknown function, or a constant that is no valid pattern of REGEX.
+    Raises UnsupportedQuery at an unknown function, or a constant that is no valid pattern of REGEX;
+    not where Oxigraph matches otherwise than SQL.
     """
     asked = _computed_here(query, ox.Store())
     if any(isinstance(each, TriplePattern) and _may_stay(each) for each in nodes(query)):
@@ -122,7 +115,7 @@ class _Rewriting:
     numbers: Iterator[int] = field(default_factory=count)
 
     def all(self, node: Any) -> Any:
-        """A node with all below it."""
+        """Rewrite a node with all below it."""
         match node:
             case Literal():
                 return hidden(node)
@@ -141,8 +134,9 @@ class _Rewriting:
         return renewed(node, [self.all(each) for each in children(node)])
 
     def block(self, patterns: Sequence[TriplePattern]) -> Pattern:
-        """A path of length zero begins at any constant, and once for each way; Oxigraph finds it
-        at nodes only, and once.
+        """Rewrite a block: Oxigraph finds a path of length zero at nodes only, and once.
+
+        By SPARQL it begins at any constant, and once for each way.
         """
         kept: list[TriplePattern] = []
         alone: list[Pattern] = []
@@ -190,7 +184,7 @@ class _Rewriting:
         return any(True for _ in chain(subjects, quads(None, None, node, None)))
 
     def condition(self, expression: Expression) -> Expression:
-        """An expression whose effective boolean value counts."""
+        """Rewrite an expression whose effective boolean value counts."""
         match expression:
             case algebra.Or(left, right):
                 return algebra.Or(self.condition(left), self.condition(right))
@@ -209,14 +203,14 @@ class _Rewriting:
         return self._call(expression, _test)
 
     def value(self, expression: Expression) -> Expression:
-        """An expression whose value counts."""
+        """Rewrite an expression whose value counts."""
         match expression:
             case Variable() | IRI() | Literal():
                 return hidden(expression)
         return self._call(expression, _computed)
 
     def order(self, node: algebra.OrderBy) -> algebra.OrderBy:
-        """The keys are computed once, not at each comparison."""
+        """Rewrite ORDER BY so that keys are computed once, not at each comparison."""
         pattern: Pattern = self.all(node.pattern)
         conditions = []
         for each in node.conditions:
@@ -226,7 +220,7 @@ class _Rewriting:
         return algebra.OrderBy(pattern, tuple(conditions))
 
     def group(self, node: algebra.Group) -> Pattern:
-        """The groups as a subquery; what is made of them is computed outside of it."""
+        """Rewrite groups to a subquery; expressions over aggregates are computed outside of it."""
         keys = tuple(replace(each, expression=self.value(each.expression)) for each in node.keys)
         native: list[tuple[Variable, algebra.Aggregate]] = []
         columns: list[tuple[Variable, Expression]] = []
@@ -262,7 +256,7 @@ class _Rewriting:
     def _call(
         self, expression: Expression, made: Callable[[Expression, Mapping[str, int]], _OfRow]
     ) -> algebra.FunctionCall:
-        """The call of a function of ours that computes an expression."""
+        """Make a function that computes an expression, and the call of it."""
         arguments: list[Expression] = []
 
         def argument(node: object) -> Variable | None:
@@ -272,7 +266,7 @@ class _Rewriting:
                         arguments.append(node)
                     return _argument_name(arguments.index(node))
                 case algebra.Call(name) if name in UNREPEATABLE:
-                    # Each has a value of its own.
+                    # Each call has a value of its own.
                     arguments.append(node)
                     return _argument_name(len(arguments) - 1)
             return None
@@ -308,7 +302,7 @@ class _Rewriting:
 
 
 def ways_of_no_length(path: object) -> int:
-    """In how many ways a path goes nowhere."""
+    """The number of ways in which a path has length zero."""
     match path:
         case algebra.Inverse(inner):
             return ways_of_no_length(inner)
@@ -322,14 +316,14 @@ def ways_of_no_length(path: object) -> int:
 
 
 def _may_stay(triple: TriplePattern) -> bool:
-    """Whether a path may go nowhere from a constant, which Oxigraph finds at nodes only."""
+    """Whether a path of length zero may begin at a constant that is no node for Oxigraph."""
     ends = (triple.subject, triple.object)
     named = any(isinstance(each, IRI | Literal) for each in ends)
     return named and ways_of_no_length(triple.predicate) > 0
 
 
 def _has_ways(path: object) -> bool:
-    """Whether a path, or a step of it, goes nowhere in several ways."""
+    """Whether a path, or a step of it, has length zero in several ways."""
     match path:
         case algebra.Inverse(inner):
             return _has_ways(inner)
@@ -345,8 +339,6 @@ def _check_existences(query: Query) -> None:
     these the part is there, or shares a variable, where it would not by itself.
     """
     for node in nodes(query):
-        if not isinstance(node, algebra.Filter | algebra.Extend | algebra.LeftJoin | algebra.Group):
-            continue
         outer = frozenset[str]().union(*(in_scope(each) for each in patterns_in(node)))
         for expression in expressions(node):
             for each in existences(expression):
@@ -371,7 +363,7 @@ def _optionally(pattern: Pattern, outer: frozenset[str]) -> frozenset[str]:
 
 
 def _check_graphs(query: Query) -> None:
-    """Refuse what Oxigraph takes to be about one graph after the other, SQL about all of them."""
+    """Refuse parts that Oxigraph evaluates for one graph after the other, SQL for all together."""
     for node in nodes(query):
         if not isinstance(node, algebra.Graph) or not isinstance(node.name, Variable):
             continue
@@ -394,7 +386,7 @@ def _check_graphs(query: Query) -> None:
 
 
 def _plainly_named(node: object) -> Variable | None:
-    """The algebra's own variables have names that cannot be written."""
+    """Rename variables of the algebra, whose names cannot be written in a query."""
     if isinstance(node, Variable) and node.name.startswith("."):
         return Variable(f"sensorstream_{node.name[1:]}")
     return None
@@ -419,7 +411,7 @@ def _are_terms(expressions: Sequence[Expression]) -> bool:
 
 
 def _or_unbound(expression: Expression) -> Expression:
-    """A function is not called with an error or an unbound variable."""
+    """Replace an error or unbound variable, with which no function would be called."""
     return algebra.Call("COALESCE", (expression, _UNBOUND))
 
 
@@ -449,34 +441,8 @@ def _keyed(expression: Expression, places: Mapping[str, int]) -> _OfRow:
     return lambda row: ox.Literal(order_text(value(row)))
 
 
-@lru_cache(_TERMS)
-def order_text(term: Term | None) -> str:
-    """A text whose place among others is that of the term in ORDER BY, as SQL has it.
-
-    Unbound, blank nodes, IRIs; of literals numbers, times, all others by their text.
-    """
-    if term is None:
-        return "0"
-    if isinstance(term, BlankNode):
-        return f"1{term}"
-    if isinstance(term, IRI):
-        return f"2{term}"
-    value = number(term)
-    if value is not None:
-        return f"3{_number_text(value)}"
-    key = time_key(term)
-    if key is not None:
-        return f"4{' '.join(map(_number_text, cast(Any, key)))}"
-    return f"5{term.lexical}\0{term.datatype}\0{term.language or ''}"
-
-
-def _number_text(value: int | Decimal | float) -> str:
-    # Of a double the shortest decimal that reads back as it counts.
-    return sortable(Decimal(repr(value) if isinstance(value, float) else value))
-
-
 class _Extreme:
-    """MIN or MAX in the order of ORDER BY; of equal ones the first by its text."""
+    """MIN or MAX in the order of ORDER BY; of equal values the first by its text."""
 
     __slots__ = ("_best", "_choose", "_failed")
 
@@ -506,7 +472,7 @@ def _kind(aggregate: algebra.Aggregate) -> AggregationKind:
 
 
 class _Accumulator:
-    """An aggregate of one group, as Oxigraph calls it."""
+    """The aggregate of one group, in the form that Oxigraph calls."""
 
     __slots__ = ("_faults", "_kind", "_state")
 

@@ -1,4 +1,4 @@
-"""Graphs and trees: strongly connected components, strata, what nodes lead to, empty branches.
+"""Graphs and trees: strongly connected components, strata, reachable nodes, pruning.
 
 Source: Tarjan, "Depth-first search and linear graph algorithms", SIAM J. Comput. 1 (1972);
 Abiteboul, Hull, Vianu, "Foundations of Databases", 1995, section 15.2 (stratification).
@@ -13,7 +13,7 @@ N = TypeVar("N", bound=Hashable)
 
 
 def components(nodes: Iterable[N], successors: Callable[[N], Iterable[N]]) -> list[list[N]]:
-    """The strongly connected components of what nodes lead to, each after all those it leads to.
+    """The strongly connected components of the nodes reached, each after those it leads to.
 
     O(nodes + edges), without recursion.
     """
@@ -56,11 +56,11 @@ def strata(
     below: Callable[[N], Collection[tuple[N, int]]],
     check: Callable[[list[N]], None],
 ) -> dict[N, int]:
-    """The least stratum of each node and of what it leads to; those of a circle have one.
+    """The least stratum of each node reached; the nodes of a cycle have the same one.
 
-    ``below`` are the nodes that one leads to, each with how many strata it must be above that.
-    ``check`` is called with each circle, or node without one, after all those it leads to: it
-    refuses one in which a node would be above itself.
+    ``below`` gives the nodes that a node leads to, each with the number of strata that it must be
+    above them. ``check`` is called with each component, after those it leads to: it refuses a cycle
+    in which a node would be above itself.
     """
     levels = dict[N, int]()
     for members in components(nodes, lambda node: [each for each, _ in below(node)]):
@@ -76,7 +76,7 @@ def strata(
 
 
 def reached(nodes: Iterable[N], successors: Callable[[N], Iterable[N]]) -> dict[N, None]:
-    """Nodes and all that they lead to, nearest first; O(nodes + edges)."""
+    """The nodes and all that they lead to, nearest first; O(nodes + edges)."""
     found = dict.fromkeys(nodes)
     for node in (ahead := list(found)):
         for other in successors(node):
@@ -87,7 +87,7 @@ def reached(nodes: Iterable[N], successors: Callable[[N], Iterable[N]]) -> dict[
 
 
 def prune(tree: dict[Any, Any], *path: Hashable) -> None:
-    """Take a leaf out of a tree of dictionaries, with the branches that bear nothing else."""
+    """Remove a leaf of a tree of dictionaries, with the branches that are empty then."""
     first, *rest = path
     if rest:
         prune(tree[first], *rest)

@@ -18,16 +18,16 @@ from sensorstream.network.rows import Row
 _LOG = logging.getLogger(__name__)
 
 Listener = Callable[[list[Row], list[Row]], None]
-"""Told what was added to an operator's output, and what removed; the two may overlap."""
+"""Gets the rows added to an operator's output, and those removed; the two may overlap."""
 Observer = Callable[[Sequence[Node]], None]
-"""Told which operators an instant has changed, while their changes can still be read."""
+"""Gets the operators that an instant has changed, while their changes can still be read."""
 
 
 class Network:
     """A graph of operators over triple indexes.
 
-    Whoever changes an index calls :meth:`settle` afterwards: one instant. A change costs what
-    the operators it concerns make of it, however many others there are.
+    Call :meth:`settle` after changes of an index: that ends one instant. A change costs the work of
+    the operators that it concerns, however many others there are.
     """
 
     def __init__(
@@ -36,24 +36,21 @@ class Network:
         budget: Budget | None = None,
         now: Callable[[], Instant | None] = lambda: None,
     ) -> None:
-        """A network of its own, or with the ``budget`` of another one.
-
-        ``now`` is the time of the instant at work, for operators that look back.
-        """
+        """Make a network, perhaps with the ``budget`` of another; ``now``: the present instant."""
         self.now = now
         self.budget = Budget(limits) if budget is None else budget
         self.load = EngineLoad(limits)
         self.agenda = Agenda()
-        """What is due at a time; the processor takes entries out of it."""
+        """Entries that are due at a time; the processor takes them out."""
         self.observers: list[Observer] = []
         self.faults: dict[Node, Exception] = {}
-        """Operators that a fault of ours has broken, and by what: their output is worth nothing."""
+        """Operators that a bug has broken, and its error: their output must not be used."""
         self.copies = Copies()
         self._nodes: dict[Hashable, Node] = {}
         self._dispatchers: dict[int, tuple[Watched, Dispatcher]] = {}
         self._listeners: dict[Node, list[Listener]] = {}
         self._queue: list[tuple[int, int, Node]] = []
-        # Operators that have their part of the instant at work from outside.
+        # Operators that got rows for the instant at work from outside.
         self._filled: list[Node] = []
         self._numbers = count(1)
 
@@ -61,7 +58,6 @@ class Network:
         return len(self._nodes)
 
     def dispatcher(self, index: Watched) -> Dispatcher:
-        """What watches an index for this network."""
         found = self._dispatchers.get(id(index))
         if found is None:
             found = self._dispatchers[id(index)] = (
@@ -71,9 +67,9 @@ class Network:
         return found[1]
 
     def share(self, key: Hashable, make: Callable[[], Node]) -> Node:
-        """The operator of a key; made, filled and connected if it does not exist yet.
+        """Return the operator of a key; it is made, filled and connected if it does not exist yet.
 
-        An operator is in use by its consumers; one without a user is :meth:`drop`-ped.
+        Its consumers and listeners use it; :meth:`drop` removes one without a user.
         """
         node = self._nodes.get(key)
         if node is not None:
@@ -86,7 +82,7 @@ class Network:
         try:
             self.budget.check_time()
             if type(node).load is not Node.load:
-                # It visits all rows of its inputs.
+                # Loading it visits all rows of its inputs.
                 self.budget.check_expected(sum(each.expected() for each in node.inputs))
             node.load()
         except BaseException:
@@ -99,12 +95,12 @@ class Network:
         return node
 
     def listen(self, node: Node, listener: Listener) -> None:
-        """Tell a listener of every instant that changes an operator's output."""
+        """Call a listener at every instant that changes an operator's output."""
         node.users += 1
         self._listeners.setdefault(node, []).append(listener)
 
     def leave(self, node: Node, listener: Listener) -> None:
-        """Tell a listener no more, and drop operators without a user."""
+        """Remove a listener, and operators that have no user then."""
         listeners = self._listeners[node]
         listeners.remove(listener)
         if not listeners:
@@ -114,7 +110,7 @@ class Network:
         self._rest()
 
     def drop(self, node: Node) -> None:
-        """Forget an operator, and those below it, unless they have another user."""
+        """Remove an operator, and those below it, unless they have another user."""
         if node.users or self._nodes.get(node.key) is not node:
             return
         del self._nodes[node.key]
@@ -126,7 +122,7 @@ class Network:
         try:
             node.release()
         except Exception as error:
-            # A broken operator; what it leaves behind is no reason to keep all the others.
+            # A broken operator may leave something behind; the others are dropped all the same.
             _LOG.error("a fault of our own in '%s'", type(node).__name__, exc_info=error)
         for source in node.inputs:
             source.consumers.remove(node)
@@ -134,19 +130,19 @@ class Network:
             self.drop(source)
 
     def sweep(self) -> None:
-        """Drop all operators without a user: what is left of a query that failed to compile."""
+        """Remove operators without a user: those of a query that failed to compile."""
         for node in sorted(self._nodes.values(), key=lambda each: -each.depth):
             self.drop(node)
         self._rest()
 
     def _rest(self) -> None:
-        """Watch no longer what no operator reads."""
+        """Stop watching indexes that no operator reads."""
         idle = [key for key, (_, dispatcher) in self._dispatchers.items() if dispatcher.idle]
         for key in idle:
             self._dispatchers.pop(key)[1].close()
 
     def settle(self) -> None:
-        """End an instant: let every operator concerned take in what has changed below it."""
+        """End an instant: every operator concerned takes in what has changed below it."""
         queue = self._queue
         if not queue and not self._filled and not self.observers:
             self.budget.end()
@@ -214,7 +210,7 @@ class Network:
             self.budget.end()
 
     def _take_filled(self, changed: list[Node]) -> None:
-        """Let what outside has filled begin the instant."""
+        """Begin the instant with the operators that :meth:`fill` has named."""
         queue = self._queue
         for node in self._filled:
             node.queued = False
@@ -237,7 +233,7 @@ class Network:
         self._filled.clear()
 
     def _look(self, node: Node) -> None:
-        """Break those that keep too much of what the operator has given out, or of its making."""
+        """Break the operator or consumers of it that keep too many rows."""
         node.look = self.budget.next_look(node.counters.added)
         for each in (node, *node.consumers):
             if each.fault is None:
@@ -246,21 +242,20 @@ class Network:
                     self.wake(each)
 
     def nodes(self) -> Iterable[Node]:
-        """All operators, those that read indexes first."""
+        """The operators, those that read indexes first."""
         return sorted(self._nodes.values(), key=lambda node: (node.depth, node.number))
 
     def close(self) -> None:
-        """Watch the indexes no longer."""
         for _, dispatcher in self._dispatchers.values():
             dispatcher.close()
         self._dispatchers.clear()
 
     def wake(self, node: Node) -> None:
-        """Let an operator that is not queued yet take part in the instant at work."""
+        """Queue an operator that is not queued yet for the instant at work."""
         node.queued = True
         heapq.heappush(self._queue, (node.depth, node.number, node))
 
     def fill(self, node: Node) -> None:
-        """An operator without inputs has been given rows from outside; call it once an instant."""
+        """Note an operator without inputs that got rows from outside; call it once an instant."""
         node.queued = True
         self._filled.append(node)

@@ -1,4 +1,4 @@
-"""What every operator is: it turns the changes of its inputs into a change of its own output."""
+"""The base of all operators: each turns changes of its inputs into a change of its own output."""
 
 from __future__ import annotations
 
@@ -15,33 +15,33 @@ from sensorstream.network.rows import TIMES, Row, cancelled
 
 @dataclass(slots=True)
 class OperatorCounters:
-    """What an operator has given out since it was made, in solutions."""
+    """The solutions that an operator has given out since it was made."""
 
     added: int = 0
     removed: int = 0
 
 
 class Past(Protocol):
-    """What an operator remembers of rows of one input that have happened, in the order of ends."""
+    """The memory of an operator for rows of one input that have happened, in the order of ends."""
 
     def __len__(self) -> int: ...
 
     def add(self, rows: Iterable[Row]) -> None:
-        """Take rows in, none of which ends before one that is there."""
+        """Add rows, none of which ends before one that is there."""
 
     def forget(self, now: Instant) -> None:
-        """Let go of what nothing that ends now, or later, can be joined with."""
+        """Forget rows that nothing that ends at ``now`` or later can be joined with."""
 
     def happened(self) -> Iterator[Any]:
-        """All rows, in the order of their ends."""
+        """The rows, in the order of their ends."""
 
 
 class Node(ABC):
-    """One operator; shared by all queries that hold an equal part.
+    """An operator, shared by all queries that have an equal part.
 
     ``variables`` lay out its rows; ``certain`` are those that every row binds. ``added`` and
-    ``removed`` are the output's change at the instant at work: consumers read them, the
-    network empties them when the instant is over. ``depth`` is above that of every input.
+    ``removed`` are the output's change at the instant at work: consumers read them, the network
+    empties them when the instant is over. ``depth`` is above that of every input.
     """
 
     __slots__ = (
@@ -78,14 +78,14 @@ class Node(ABC):
         self.users = 0
         self.queued = False
         self.fault: Exception | None = None
-        """What broke a function that a triple fired; the network takes it up."""
+        """The error of a function that a triple fired; the network takes it up."""
         self.key: Hashable = None
         self.meter = Meter(Budget())
-        """What it takes of the budget; the network gives one of its own."""
+        """Counts the work of this operator; the network replaces it by one with its budget."""
         self.look = 0
-        """Rows it has given out when the network looks next at what its consumers keep."""
+        """The number of rows given out at which the network looks next at what consumers keep."""
         self.text = ""
-        """That of its plan."""
+        """The text of its plan."""
 
     @property
     def timed(self) -> bool:
@@ -94,11 +94,11 @@ class Node(ABC):
 
     @abstractmethod
     def flush(self) -> None:
-        """Work the inputs' changes into ``added`` and ``removed``."""
+        """Compute ``added`` and ``removed`` from the changes of the inputs."""
 
     @property
     def apart(self) -> bool:
-        """Whether ``added`` and ``removed`` are known to share no row; cheap to ask."""
+        """Whether ``added`` and ``removed`` are known to share no row; cheap."""
         return not self.added or not self.removed
 
     def change(self) -> tuple[list[Row], list[Row]]:
@@ -115,30 +115,30 @@ class Node(ABC):
     def rows(self) -> Iterable[Row]:
         """The whole output as it is now, each row as often as it occurs.
 
-        Of rows that happen those that hold always: what has happened is over.
+        If rows happen, only those that hold always: what has happened is over.
         """
 
     def expected(self) -> int:
-        """The rows that :meth:`rows` visits at least, as far as that is known without a visit."""
+        """The least number of rows that :meth:`rows` visits, as far as known without a visit."""
         return 0
 
     def load(self) -> None:
-        """Take the inputs as they are now into a new operator's memory.
+        """Fill the memory of a new operator from its inputs as they are now.
 
-        What an operator leaves outside itself (triggers, readers, copies) it leaves here, not when
-        it is made: only then :meth:`release` is called.
+        Triggers, readers and copies outside the operator are made here, not in ``__init__``: only
+        after this call :meth:`release` is called.
         """
         return
 
     def renew(self) -> None:
-        """Take the inputs as they are now in place of what they gave before, of rows that happen.
+        """Replace what the inputs gave before by what they give now, if rows happen.
 
-        What has happened stays. Called when something else holds always than before.
+        Rows that have happened stay. Called when the background knowledge has changed.
         """
         return
 
     def kept(self) -> Sequence[tuple[int, Past]]:
-        """What it remembers, of what has happened, of which of its inputs, by their numbers."""
+        """The memories of what has happened, each with the number of its input."""
         return ()
 
     @property
@@ -147,26 +147,26 @@ class Node(ABC):
         return ()
 
     def state(self) -> tuple[Row, ...] | None:
-        """What cannot be derived again from the graphs after a restart; None: nothing."""
+        """State that a restart cannot derive again from the graphs; None: there is none."""
         return None
 
     def restore(self, state: tuple[Row, ...]) -> None:
-        """Go on from a :meth:`state`; the operator has been loaded."""
+        """Continue from a :meth:`state`; the operator has been loaded."""
         raise AssertionError(f"{self.describe()}: it has no state of its own")
 
     def release(self) -> None:
-        """Take back what :meth:`load` has left outside, even if it failed halfway."""
+        """Undo what :meth:`load` has made outside, even if it failed halfway."""
         return
 
     def describe(self) -> str:
-        """One line for people: what the operator does."""
+        """Describe in one line, for people, what the operator does."""
         return self.text
 
     def size(self) -> int:
-        """Rows it keeps in memory of its own."""
+        """The number of rows in its own memory."""
         return 0
 
 
 def operators(root: Node) -> dict[Node, None]:
-    """An operator and all below it, each once, inputs after what they feed."""
+    """An operator and all below it, each once, inputs after their consumers."""
     return reached((root,), lambda node: node.inputs)

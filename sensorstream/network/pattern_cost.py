@@ -1,4 +1,4 @@
-"""How many triples a pattern is expected to give, once some variables are bound."""
+"""Estimates of how many triples a pattern gives, once some variables are bound."""
 
 from __future__ import annotations
 
@@ -45,8 +45,8 @@ def fan_out(
             # A class that has no instances yet will have many: it is looked at last.
             return _UNSEEN[0]
         if len(index):
-            # Another constant is a promise of selectivity even where nothing fits it yet; but what
-            # is said of a subject that is bound stays few, however much streams.
+            # Another constant is expected to be selective even where nothing fits it yet; but the
+            # values of a bound subject stay few, however much streams.
             return max(_CONSTANT, float(fitting))
     return triples / objects
 
@@ -63,7 +63,7 @@ def _statistics(index: TripleIndex | WindowScope, predicate: Term) -> tuple[floa
 
 
 def expected_rows(patterns: Sequence[tuple[TripleIndex, Sequence[Variable | Term]]]) -> float:
-    """The solutions expected of patterns that all must match, cheapest first; O(patterns²)."""
+    """The expected solutions of patterns that all must match, cheapest first; O(patterns²)."""
     ahead, bound, rows = list(patterns), set[str](), 1.0
     while ahead:
         costs = [fan_out(index, ends, bound) for index, ends in ahead]

@@ -1,4 +1,4 @@
-"""What a continuous query reads."""
+"""The graphs and windows that a continuous query reads."""
 
 from __future__ import annotations
 
@@ -14,25 +14,24 @@ from sensorstream.network.recursion.triple_kinds import Conclusions
 class TripleSource:
     """A graph or window that patterns match, as a value: a plan holds no triples.
 
-    ``key`` is equal exactly for the same graph, ``text`` says to people which one it is.
+    ``key`` is equal exactly for the same graph, ``text`` names it for people.
     """
 
     key: Hashable
     text: str = field(compare=False)
     parts: tuple[TripleSource, ...] = ()
-    """The graphs whose triples it has, each triple once; without any it is a graph itself."""
+    """The graphs of which this is the union; empty: it is a graph itself."""
     past: EarlierContent | None = None
-    """What it is the past of, if there is such a graph."""
+    """The earlier content of a graph, if this is one."""
 
     @property
     def graphs(self) -> tuple[TripleSource, ...]:
-        """The graphs that it reads."""
         return self.parts or (self,)
 
 
 @dataclass(frozen=True, slots=True)
 class EarlierContent:
-    """What a graph held ``delay`` units of the time line ago, and holds no earlier."""
+    """The content that a graph had ``delay`` units of the time line ago."""
 
     source: TripleSource
     delay: int
@@ -41,12 +40,12 @@ class EarlierContent:
 DEFAULT = TripleSource("default", "")
 """The graph of patterns that name none."""
 INSTANT = TripleSource("instant", "")
-"""What holds at one moment, for the selectors of rules over time."""
+"""The content of one moment, for the selectors of rules over time."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sources:
-    """What the names of a query mean: its default graph, those of GRAPH, those of WINDOW."""
+    """Meanings of the names in a query: its default graph, those of GRAPH, those of WINDOW."""
 
     default: TripleSource = DEFAULT
     named: Mapping[IRI, TripleSource] = field(default_factory=dict)
@@ -54,7 +53,7 @@ class Sources:
 
 
 def merged(*parts: TripleSource) -> TripleSource:
-    """All that some graphs say; of one graph, that graph."""
+    """The union of some graphs; of one graph, that graph."""
     if len(parts) == 1:
         return parts[0]
     return TripleSource(("merged", *parts), " and ".join(each.text for each in parts), parts)
@@ -62,10 +61,10 @@ def merged(*parts: TripleSource) -> TripleSource:
 
 @dataclass(frozen=True, slots=True)
 class Knowledge:
-    """What patterns in time and rules over time know besides the streams.
+    """Background knowledge of patterns in time and rules over time, besides the streams.
 
     ``background`` has the triples that hold always, perhaps among others: ``holds`` tells them
-    apart. ``conclusions`` are the triples that follow from one triple.
+    apart. ``conclusions`` gives the triples that follow from one triple.
     """
 
     background: TripleIndex

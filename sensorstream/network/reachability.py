@@ -1,11 +1,11 @@
 """Reachability in a graph whose steps (edges) are added and removed: of all pairs, or from one.
 
-All connected pairs are stored by strongly connected component. The vertices of a component reach
-each other and the same others; so each component has one set of the components it reaches, as in
-the transitive closure of a condensation (Nuutila, "Efficient transitive closure computation in
-large digraphs", 1995). New steps extend the sets as in Italiano, "Amortized efficiency of a path
-retrieval data structure", 1986; lost steps are processed from the components nearest to the sinks
-upwards, each of which takes what is still reachable from its direct successors.
+Connected pairs are stored by strongly connected component: its vertices reach each other and the
+same others, so each component has one set of the components it reaches, as in the transitive
+closure of a condensation (Nuutila, "Efficient transitive closure computation in large digraphs",
+1995). New steps extend the sets as in Italiano, "Amortized efficiency of a path retrieval data
+structure", 1986; lost steps are processed from the components nearest to the sinks upwards, each of
+which takes what is still reachable from its direct successors.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ class Reach(Protocol):
     """Maintains the pairs of vertices that one or more steps connect."""
 
     def change(self, won: Iterable[Pair], lost: Iterable[Pair]) -> tuple[list[Pair], list[Pair]]:
-        """The pairs that are new, and those no longer connected; the two may overlap.
+        """Return the pairs that are new, and those no longer connected; the two may overlap.
 
         The steps have been changed before the call; no step is both in ``won`` and in ``lost``.
         """
 
     def pairs(self) -> Iterable[Pair]:
-        """All pairs, each once."""
+        """The pairs, each once."""
 
     def size(self) -> int:
         """The number of entries in memory."""
@@ -43,16 +43,12 @@ class StepGraph:
 
     def __init__(self) -> None:
         self.forward: dict[Vertex, dict[Vertex, int]] = {}
-        """For each vertex, the ends of its steps, each with the number of such steps."""
+        """The ends of the steps of each vertex, each with the number of such steps."""
         self.back: dict[Vertex, dict[Vertex, None]] = {}
-        """For each vertex, the starts of the steps to it."""
+        """The starts of the steps to each vertex."""
 
     def take(self, weights: Mapping[Pair, int]) -> tuple[list[Pair], list[Pair]]:
-        """Change the multiplicity of steps.
-
-        Returns:
-            The steps that did not occur before, and those that do not any more.
-        """
+        """Change the multiplicity of steps; returns those that are new, and those that are gone."""
         won, lost = [], []
         for step, weight in weights.items():
             one, other = step
@@ -94,7 +90,6 @@ class OneOrigin:
             self._reach(vertex, origin)
 
     def change(self, won: Iterable[Pair], lost: Iterable[Pair]) -> tuple[list[Pair], list[Pair]]:
-        """See :class:`~sensorstream.network.reachability.Reach`."""
         parents = self._parents
         added = []
         for one, other in won:
@@ -171,7 +166,7 @@ class AllPairs:
     """
 
     def __init__(self, steps: StepGraph, take: Callable[[int], None]) -> None:
-        """``take`` counts the pairs that are about to be visited."""
+        """Follow ``steps``; ``take`` is called with the number of pairs about to be visited."""
         self._steps = steps
         self._take = take
         self._at: dict[Vertex, int] = {}
@@ -185,7 +180,6 @@ class AllPairs:
         self._fill()
 
     def change(self, won: Iterable[Pair], lost: Iterable[Pair]) -> tuple[list[Pair], list[Pair]]:
-        """See :class:`~sensorstream.network.reachability.Reach`."""
         self._added, self._removed = [], []
         # New steps first: a path that is replaced by another in the same change is never lost.
         for one, other in won:
@@ -256,7 +250,7 @@ class AllPairs:
                 self._reaching[after].add(before)
 
     def _merge(self, one: int, other: int) -> None:
-        """A step closes a cycle: all components on a path back become one component."""
+        """Make one component of all components on a path back, as a step closes a cycle."""
         reached, reaching = self._reached, self._reaching
         parts = (reaching[one] | {one}) & (reached[other] | {other})
         befores = reaching[one] - parts
@@ -317,7 +311,7 @@ class AllPairs:
         return not between or (len(between) == 1 and self._leads(*between[0]))
 
     def _leads(self, one: Vertex, other: Vertex) -> bool:
-        """Whether steps lead from one vertex to another of its component, within that."""
+        """Whether steps within a component lead from one vertex of it to another."""
         forward, at, component = self._steps.forward, self._at, self._at[one]
         seen = {one}
         for vertex in (queue := [one]):

@@ -1,4 +1,4 @@
-"""What cannot be kept in step is evaluated anew, on Oxigraph, when its graphs have changed."""
+"""Queries that no operator keeps in step: Oxigraph evaluates them when their graphs change."""
 
 from __future__ import annotations
 
@@ -35,11 +35,10 @@ class WholePattern:
             raise
 
     def rows(self, limits: Limits, steps: float, most: int | None, what: str) -> list[Row]:
-        """The rows; of more than ``most`` one more. What takes many ``steps`` is done in a fork.
+        """The rows, at most one more than ``most``; in a fork, if they take many ``steps``.
 
-        Raises:
-            QueryError: it cannot be evaluated.
-            Overrun: a fork takes more than the seconds of ``limits``.
+        Raises QueryError if Oxigraph failed, and Overrun if a fork exceeds the seconds of
+        ``limits``.
         """
 
         def found() -> list[Row]:
@@ -53,7 +52,6 @@ class WholePattern:
         return run_apart(found, limits.seconds, what=told, setting=setting)
 
     def close(self) -> None:
-        """Use the copies no more."""
         for each in self._read:
             self._copies.leave(each)
 
@@ -88,7 +86,7 @@ class Reevaluated(Node):
         budget = self._network.budget
         most, steps = (None, 0.0) if budget.lifted else (budget.limits.rows, self._steps())
         rows = self._whole.rows(budget.limits, steps, most, "query")
-        # They are kept, and compared with those before.
+        # The rows are kept, and compared with those before.
         self.meter.take(len(rows))
         return rows
 

@@ -1,8 +1,8 @@
-"""Solutions as tuples, and the small functions compiled to move them about.
+"""Solutions as tuples, and small functions compiled to rearrange them.
 
-A solution is a tuple of terms; which variable stands at which place is known when a query is
-compiled, so no solution carries names. ``None`` stands for unbound. A bag of solutions is a
-list in which a solution stands as often as it occurs; a change is two such lists.
+A solution is a tuple of terms; the place of each variable is known when a query is compiled, so no
+solution carries names. ``None`` stands for unbound. A bag of solutions is a list in which a
+solution stands as often as it occurs; a change is two such lists.
 
 A solution that happens has an interval: two hidden columns before all others (:data:`TIMES`).
 """
@@ -11,14 +11,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cache
+from hashlib import blake2b
 from operator import itemgetter
 from typing import Any, Final, TypeAlias, cast
 
-from sensorstream.model.terms import Term
+from sensorstream.model.terms import IRI, BlankNode, Literal, Term, Triple
+from sensorstream.sparql.algebra import TriplePattern, Variable
 
 Row: TypeAlias = tuple[Term | None, ...]
 Bag: TypeAlias = dict[Row, int]
-"""Solutions and how often each occurs; no zero stands in it."""
+"""Solutions with the number of times that each occurs, never zero."""
 TIMES: Final = (".start", ".end")
 """The hidden columns: the start and the end of the interval in which a solution happens."""
 TimedRow: TypeAlias = tuple[Any, ...]
@@ -38,7 +40,7 @@ def slots_of(variables: Sequence[str]) -> dict[str, int]:
 
 
 def key_of(places: Sequence[int]) -> Callable[[Row], Any]:
-    """What rows that agree at some places have in common, as something hashable."""
+    """Make a function for the hashable key of a row: its terms at some places."""
     if not places:
         return _nothing
     return itemgetter(*places)
@@ -70,11 +72,11 @@ def merged(
     *,
     backward: bool = False,
 ) -> Callable[[Row, Iterable[Row]], list[Row]]:
-    """A function of a left row and right rows that agree with it: the rows that join the two.
+    """Make a function of a left row and the right rows that agree with it: their joined rows.
 
-    ``loose`` are shared variables that may be unbound on either side: rows that differ there
-    are left out, and the bound side wins (compatible mappings, SPARQL 1.1, section 18.3).
-    ``backward``: of a right row and left rows. Of two intervals the joined row has the hull.
+    ``loose`` are shared variables that may be unbound on either side: rows that differ there are
+    left out, and the bound side wins (compatible mappings, SPARQL 1.1, section 18.3). ``backward``:
+    a function of a right row and left rows. The interval of a joined row is the hull of both.
     """
     one, each = ("r", "l") if backward else ("l", "r")
     lefts, rights = slots_of(left), slots_of(right)
@@ -138,8 +140,52 @@ def compiled(text: str) -> Any:
     return eval(_code(text), {"__builtins__": {}})
 
 
+def instantiated(
+    template: Iterable[TriplePattern],
+    variables: Sequence[str],
+    meant: Callable[[IRI | Literal], Term] = lambda term: term,
+    named: Callable[[BlankNode, Row], Term] | None = None,
+) -> Callable[[Iterable[Row]], list[Triple]]:
+    """Make a function from solutions to the triples of a CONSTRUCT template (section 16.2).
+
+    A solution always gives the same triples: blank nodes are named after solution and label, or as
+    ``named`` says. What is no triple (an unbound end, a literal as subject) is left out. ``meant``
+    gives the term that a constant of the template stands for.
+    """
+    places = slots_of(variables)
+    given: dict[str, Any] = {"a": isinstance, "IRI": IRI, "Literal": Literal, "n": named or _node}
+
+    def cell(end: object) -> str:
+        if isinstance(end, Variable):
+            return f"r[{places[end.name]}]" if end.name in places else "None"
+        name = names.setdefault(end, f"{'b' if isinstance(end, BlankNode) else 'k'}{len(names)}")
+        given[name] = meant(end) if isinstance(end, IRI | Literal) else end
+        return f"n{name}" if isinstance(end, BlankNode) else name
+
+    names, made = dict[object, str](), list[str]()
+    for each in template:
+        cells = s, p, o = [*map(cell, each.parts)]
+        tests = [f"{one} is not None" for one in cells if one[0] in "rN"]
+        if s[0] != "n" and not isinstance(given.get(s), IRI):
+            tests.append(f"not a({s}, Literal)")
+        if not isinstance(given.get(p), IRI):
+            tests.append(f"a({p}, IRI)")
+        made.append(f"({s}, {p}, {o}) if {' and '.join(tests) or 'r is not None'} else None")
+    nodes = "".join(f" for n{each} in (n({each}, r),)" for each in given if each[0] == "b")
+    text = f"[t for r in rows{nodes} for t in {_tuple(made)} if t is not None]"
+    return cast(
+        "Callable[[Iterable[Row]], list[Triple]]",
+        compiled(f"lambda {', '.join(given)}: lambda rows: {text}")(*given.values()),
+    )
+
+
+def _node(label: BlankNode, row: Row) -> BlankNode:
+    content = "\x00".join((label, *("" if each is None else each.n3 for each in row)))
+    return BlankNode(f"_:c{blake2b(content.encode(), digest_size=12).hexdigest()}")
+
+
 def cancelled(added: list[Row], removed: list[Row]) -> tuple[list[Row], list[Row]]:
-    """A change without the rows that both come and go."""
+    """A change without the rows that are both added and removed."""
     if not added or not removed:
         return added, removed
     if len(added) == len(removed) == 1:
@@ -153,7 +199,7 @@ def cancelled(added: list[Row], removed: list[Row]) -> tuple[list[Row], list[Row
 
 
 def repeated(bag: Bag) -> Iterator[Row]:
-    """Rows, each as often as it occurs."""
+    """The rows of a bag, each as often as it occurs."""
     return (row for row, count in bag.items() for _ in range(count))
 
 

@@ -1,8 +1,8 @@
 """``when CONDITION becomes true``: the edge of a condition, how long it holds, and its end.
 
-A rule looks at the solutions that a change concerns, or at all of them where that is not known.
-What becomes of a solution depends on what is so now and on what is remembered of it alone, so both
-ways come to the same.
+A rule looks at the solutions that a change concerns, or at all of them where that is not known. The
+fate of a solution depends on the present and on the memory of it alone, so both ways give the same
+result.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ from sensorstream.rules.triggers import NOW, RoundChange, Solutions, Trigger, re
 
 @dataclass(frozen=True, slots=True)
 class Endings:
-    """Clears the alerts that a rule raised for a solution, as far as their keys tell of which.
+    """Clears the alerts that a rule raised for a solution, as far as their keys identify it.
 
-    ``keys`` are the keys of its alerts; one with other variables than those of the trigger, or with
-    ``{new}``, is left out: it cannot be made again.
+    ``keys`` are the keys of its alerts. A key with other variables than those of the trigger, or
+    with ``{new}``, is left out: it cannot be made again.
     """
 
     rule: str
@@ -44,13 +44,14 @@ class Endings:
         goes_on: Callable[[str], bool],
         fired: Collection[SolutionKey] = (),
     ) -> None:
-        """Clear what was told of solutions that have ended.
+        """Clear the alerts of solutions that have ended.
 
         Args:
             run: the message at hand.
-            ended: what has ended; it had fired.
-            goes_on: whether one that has fired and goes on has this key: it is the same alert.
-            fired: what fires at this moment, and is cleared when that is done.
+            ended: the solutions that had fired and have ended.
+            goes_on: whether a solution that has fired and goes on has this key: it is the same
+                alert.
+            fired: the solutions that fire at this moment; they are cleared after that.
         """
         for solution in ended:
             for key in dict.fromkeys(self.texts((solution,))):
@@ -62,7 +63,7 @@ class Endings:
                     run.clear(self.rule, key)
 
     def texts(self, solutions: Iterable[SolutionKey]) -> Iterator[str]:
-        """The keys of the alerts that tell of some solutions."""
+        """The keys of the alerts about some solutions."""
         for solution in solutions:
             values = {name: shown(value) for name, value in solution}
             for text in self.keys:
@@ -89,14 +90,14 @@ _NOW_ONLY: Final = frozenset((NOW,))
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """The compiled conditions of a ``when``, at its begin and at its end."""
+    """The compiled conditions of a ``when``, for its begin and its end."""
 
     begins: CompiledCondition
     ends: CompiledCondition | None
 
     @property
     def reads_now(self) -> bool:
-        """Whether time alone may change what they say."""
+        """Whether time alone may change the result of the conditions."""
         return any(
             NOW in each.query.given for each in (self.begins, self.ends) if each and each.query
         )
@@ -112,7 +113,7 @@ class Edge:
         return None if self.ends is None else self.ends.query
 
     def followed(self, run: RulesRun) -> Followed | None:
-        """Which solutions a change concerns; None: all have to be looked at."""
+        """The solutions that a change concerns; None: all must be looked at."""
         if self.begins.query is None or not self.has_solutions or self.reads_now:
             return None
         evaluator, has_end = run.host.evaluator, self.ends is not None
@@ -134,12 +135,10 @@ def compile_edge(
     """The trigger ``when`` of a rule, and its conditions.
 
     A solution begins when the condition has it and the end does not hold; it ends when the end
-    holds or an individual of it leaves the window, or, without one, when the condition has it no
+    holds or an individual of it leaves the window, or, without an end, when the condition has it no
     longer. The trigger has each solution once, as soon as it has begun; with ``for``, as soon as
-    the condition has had it for so long. At its end the alerts that told of it are cleared.
-
-    Raises:
-        LanguageError: as :func:`compile_condition`; or the length of time is not one above zero.
+    the condition has had it for that long. At its end the alerts about it are cleared. Raises
+    LanguageError as :func:`compile_condition` does, or if the length of time is not above zero.
     """
     rule = of.name
     begins = compile_condition(when.condition, file, _NOW_ONLY)
@@ -164,7 +163,7 @@ def compile_edge(
         now = {NOW: moment.now(line)}
         due = run.due(rule)
         for key, begun in due.items():
-            # Until now it held: that it ends at this very moment is no break.
+            # It held until now: its end at this very moment is no interruption.
             fires.append({**dict(key), **now})
             run.hold(rule, key, WaitingRule(begun.since))
         is_new = run.begins(rule)
@@ -178,7 +177,7 @@ def compile_edge(
             waits = held is not None and held.due is not None
             goes_on = state.holds(key) or (held is not None and ends is not None and not waits)
             if goes_on and ends is not None:
-                # What is no longer known could never end, and would be remembered for ever.
+                # A solution that is no longer known could never end, and would be kept for ever.
                 gone = not departed.isdisjoint(value for _, value in key)
                 goes_on = not gone and not state.ends(key)
             if held is None and goes_on:
@@ -203,11 +202,11 @@ class _Looking:
 
     keys: Collection[SolutionKey]
     holds: Callable[[SolutionKey], bool]
-    """Whether the condition has it."""
+    """Whether the condition has the solution."""
     ends: Callable[[SolutionKey], bool]
-    """Whether the end, if there is one, holds for one that holds or has begun."""
+    """Whether the end, if there is one, holds for a solution that holds or has begun."""
     is_told: Callable[[str], bool]
-    """Whether one that has fired and goes on has an alert of this key."""
+    """Whether a solution that has fired and goes on has an alert of this key."""
     followed: Followed | None = None
 
 
@@ -244,7 +243,7 @@ def _changed(
 
 
 def _whole(edge: Edge, run: RulesRun, rule: str, clear: Endings, now: Solution) -> _Looking:
-    """All solutions: those of the condition, and what has begun."""
+    """The solutions of the condition and those that have begun."""
     present = dict.fromkeys(map(_key, edge.begins.test(run.host, (now,))))
     every = {**dict.fromkeys(run.held(rule)), **present}
 
@@ -260,6 +259,6 @@ def _whole(edge: Edge, run: RulesRun, rule: str, clear: Endings, now: Solution) 
 
 
 def _key(solution: Solution) -> SolutionKey:
-    """A solution without the time, which is another one at each evaluation."""
+    """A solution without the time, which differs at each evaluation."""
     pairs: Iterable[tuple[str, Term]] = (each for each in solution.items() if each[0] != NOW)
     return tuple(sorted(pairs, key=itemgetter(0)))

@@ -34,11 +34,7 @@ _TRUE: Final = Literal("true", xsd.BOOLEAN)
 
 @contextmanager
 def in_rule_file() -> Iterator[None]:
-    """Refuse what is wrong with a query as what is wrong with the rule file, at the same place.
-
-    Raises:
-        LanguageError: a QueryError was raised; it has the same text and place.
-    """
+    """Turn a QueryError into a LanguageError with the same text and place."""
     try:
         yield
     except QueryError as error:
@@ -46,7 +42,7 @@ def in_rule_file() -> Iterator[None]:
 
 
 class BlockPlace(TypedDict):
-    """What a reader of SPARQL has to know of a block in a rule file."""
+    """The facts about a block in a rule file that a reader of SPARQL needs."""
 
     start: Position
     prefixes: Mapping[str, str]
@@ -54,15 +50,14 @@ class BlockPlace(TypedDict):
 
 
 def surroundings(block: syntax.Sparql, file: syntax.RuleFile) -> BlockPlace:
-    """Where a block begins, and the prefixes and the base of its file."""
+    """The place of a block, and the prefixes and the base of its file."""
     return {"start": block.position, "prefixes": file.prefix_map, "base": file.base}
 
 
 def parsed_condition(block: syntax.Sparql, file: syntax.RuleFile) -> Parsed[Query]:
     """A query of a rule, under the prefixes of its file.
 
-    Raises:
-        LanguageError: not SPARQL 1.1, or a part of it that cannot be answered in a rule.
+    Raises LanguageError if it is not SPARQL 1.1, or has a part that a rule cannot use.
     """
     with in_rule_file():
         parsed = read_query(block.text, **surroundings(block, file))
@@ -73,16 +68,11 @@ def parsed_condition(block: syntax.Sparql, file: syntax.RuleFile) -> Parsed[Quer
 def select_query(
     parsed: Parsed[Query], given: Collection[str]
 ) -> tuple[ConditionQuery, frozenset[str]]:
-    """A SELECT whose variables in ``given`` have their value from outside.
+    """A SELECT whose variables in ``given`` have their value from outside; and its variables.
 
-    A given variable that the query mentions but does not return is returned too, so that it
-    means the same inside the query as outside.
-
-    Returns:
-        The query, and the variables it returns.
-
-    Raises:
-        LanguageError: not a SELECT, or a given variable inside a grouping.
+    A given variable that the query mentions but does not return is returned too, so that it means
+    the same inside the query as outside. Raises LanguageError if the query is no SELECT, or has a
+    given variable inside a grouping.
     """
     query = parsed.meaning
     if not isinstance(query.form, algebra.Select):
@@ -100,8 +90,7 @@ def select_query(
 def ask_query(parsed: Parsed[Query], given: Collection[str]) -> ConditionQuery:
     """An ASK as a SELECT whose variables in ``given`` have their value from outside.
 
-    Raises:
-        LanguageError: not an ASK, or a given variable inside a grouping.
+    Raises LanguageError if the query is no ASK, or has a given variable inside a grouping.
     """
     query = parsed.meaning
     if not isinstance(query.form, algebra.Ask):
@@ -125,16 +114,9 @@ def pattern_query(
 ) -> ConditionQuery:
     """The solutions of the WHERE part of an update.
 
-    Args:
-        pattern: the WHERE part.
-        given: the variables that may have a value from outside.
-        wanted: the variables to return, in the order of the text; a variable that is neither
-            given nor in the pattern is an error.
-        parsed: the update, for places.
-        base: what IRI() resolves against.
-
-    Raises:
-        LanguageError: a wanted variable that nothing binds.
+    ``given`` are the variables that may have a value from outside, ``wanted`` those to return, in
+    the order of the text. ``parsed`` is the update, for places; ``base`` is for IRI(). Raises
+    LanguageError for a wanted variable that is neither given nor in the pattern.
     """
     inside = {each.name for each in visible(pattern)}
     outer = frozenset(given)
@@ -199,7 +181,7 @@ def _projected(pattern: Pattern, names: Iterable[str]) -> Pattern:
         return algebra.Slice(_projected(pattern.pattern, names), pattern.offset, pattern.limit)
     columns = tuple(map(Variable, names))
     if not columns and not is_sub_select(pattern) and modified(pattern).group is not None:
-        # A grouping has to select something.
+        # A grouping must select something.
         fresh = Variable(max(_names(pattern), key=len, default="").removeprefix(".") + "x")
         return algebra.Project(algebra.Extend(pattern, fresh, _TRUE), (fresh,))
     return algebra.Project(pattern, columns)
@@ -238,10 +220,9 @@ class CompiledCondition:
 def compile_condition(
     condition: syntax.Condition, file: syntax.RuleFile, bound: frozenset[str]
 ) -> CompiledCondition:
-    """A condition; the variables of ``bound`` have their value from what stands before it.
+    """Compile a condition; variables in ``bound`` have their value from the parts before it.
 
-    Raises:
-        LanguageError: invalid SPARQL, or a query of another form.
+    Raises LanguageError for invalid SPARQL, or a query of another form.
     """
     match condition:
         case syntax.ExistsCondition():
@@ -268,7 +249,7 @@ def compile_condition(
 
 
 def as_count(condition: syntax.ExistsCondition | syntax.CountCondition) -> syntax.CountCondition:
-    """A condition of a class as one of the number of its members."""
+    """A condition about a class, as one on the number of its members."""
     if isinstance(condition, syntax.CountCondition):
         return condition
     return syntax.CountCondition(condition.class_name, ">", 0, condition.negated)

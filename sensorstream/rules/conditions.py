@@ -28,7 +28,7 @@ Solution: TypeAlias = Mapping[str, Term]
 
 
 def as_text(solution: Solution) -> list[tuple[str, str]]:
-    """A solution as sortable text: an evaluator may answer in any order."""
+    """A solution as sortable text, because an evaluator may answer in any order."""
     return sorted((name, value.n3) for name, value in solution.items())
 
 
@@ -50,11 +50,11 @@ class ConditionQuery:
         return query_text(self.query)
 
     def values_in(self, solution: Solution) -> dict[str, Term]:
-        """The values that a solution gives it; what has none there, the query may bind."""
+        """The values of the given variables in a solution; the query may bind those without one."""
         return {name: solution[name] for name in self.given if name in solution}
 
     def sources(self, pattern: Pattern, given: TripleSource) -> Sources:
-        """What the names in a pattern of the query mean; ``given`` has the values."""
+        """The sources that names in a pattern of the query mean; ``given`` has the values."""
         dataset, default, known = self.query.dataset, DEFAULT, set(GRAPH_MARKS)
         if dataset.default or dataset.named:
             names = dict.fromkeys(dataset.default)
@@ -68,15 +68,15 @@ class ConditionQuery:
 
 
 def index_of(source: TripleSource, kb: KnowledgeBase, graphs: NamedGraphs) -> TripleIndex:
-    """What a condition reads: the union of the graphs, or one of them."""
+    """The graph that a condition reads: the union of the graphs, or one of them."""
     return kb.index if source == DEFAULT else graphs.index(source.key)
 
 
 class Reevaluator:
-    """Evaluates conditions anew at every call; it costs their evaluation and what has changed.
+    """Evaluates conditions anew at every call; the cost is their evaluation and the changes.
 
-    Whoever asks counts what a message takes. What may take long is evaluated in a fork, which ends
-    after the seconds of ``limits``, or with one more than their rows.
+    The caller counts the cost of a message. Long evaluations run in a fork, which ends after the
+    seconds of ``limits``, or with one row more than their rows.
     """
 
     def __init__(self, kb: KnowledgeBase, limits: Limits = NO_LIMITS) -> None:
@@ -89,7 +89,7 @@ class Reevaluator:
         self._given = TripleSource(GIVEN, "the values given")
         self._values = TripleIndex()
         self._copied: dict[TripleSource, Copied] = {self._given: self._values}
-        # By the names of the variables that have values, with the names of the columns.
+        # Keyed by the names of the variables that have values, with the names of the columns.
         self._ready: WeakKeyDictionary[
             ConditionQuery, dict[frozenset[str], tuple[WholePattern, Sequence[str]]]
         ] = WeakKeyDictionary()

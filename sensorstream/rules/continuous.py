@@ -28,16 +28,16 @@ from sensorstream.sparql.algebra import Project
 
 _LOG: Final = logging.getLogger(__name__)
 _REFUSED: Final = (NotIncremental, UnsupportedQuery, QueryError, Overrun)
-"""Why a condition cannot be kept in step, or not within its limits."""
+"""The reasons why a condition cannot be kept in step, or not within its limits."""
 _PLANS: Final = 1024
-"""Plans that are kept."""
+"""The number of plans that are kept."""
 
 
 @lru_cache(maxsize=_PLANS)
 def planned(query: ConditionQuery, names: frozenset[str] | None) -> tuple[Plan, Sources]:
     """The plan of a condition for which some variables are given.
 
-    None: the plan that finds the keys for which the condition has a solution.
+    ``names`` None: the plan that finds the keys for which the condition has a solution.
 
     Raises:
         NotIncremental, UnsupportedQuery, QueryError: it cannot be kept in step.
@@ -61,7 +61,7 @@ def planned(query: ConditionQuery, names: frozenset[str] | None) -> tuple[Plan, 
 
 @contextmanager
 def unlimited(evaluator: ConditionEvaluator) -> Iterator[None]:
-    """Lift the limits for changes that no rule is to blame for, and take them in at the end."""
+    """Lift the limits for changes that no rule causes, and take them in at the end."""
     before, evaluator.lifted = evaluator.lifted, True
     try:
         yield
@@ -73,12 +73,12 @@ def unlimited(evaluator: ConditionEvaluator) -> Iterator[None]:
 class ConditionEvaluator:
     """Answers conditions over the present union of the static, window and inferred graphs.
 
-    Those it was prepared for are answered from a network over the knowledge base: the cost depends
-    on the answer and on the change, not on the size of the knowledge base. Others, and those that
-    cannot be kept in step, are evaluated anew.
+    Conditions it was prepared for are answered from a network over the knowledge base: the cost
+    depends on the answer and on the change, not on the size of the knowledge base. Others, and
+    those that cannot be kept in step, are evaluated anew.
 
     ``limits`` are those of an operator in one instant, and of all answers in one message. ``anew``
-    evaluates anew, with the ``limits`` too if it is not given.
+    evaluates anew, by default with the same ``limits``.
     """
 
     def __init__(
@@ -97,18 +97,15 @@ class ConditionEvaluator:
         self._graphs = NamedGraphs(kb)
         self._conditions: dict[tuple[ConditionQuery, frozenset[str]], ContinuousCondition] = {}
         self._in_step: set[ConditionQuery] = set()
-        # By the condition, with the operator that finds out which solutions end.
+        # Keyed by the condition, with the operator that finds the solutions that end.
         self._followed: dict[ConditionQuery, tuple[Followed, Node | None]] = {}
         # Prepared for the rules that were checked last, until others are prepared for.
         self._checked: ConditionEvaluator | None = None
 
     def check(self, rules: Iterable[Sequence[ConditionQuery]]) -> None:
-        """Check that these rules can be prepared for now; those prepared for before stay.
+        """Check that these rules can be prepared now; the prepared ones stay.
 
-        :meth:`prepare` then need not do it again.
-
-        Raises:
-            Overrun: to prepare for all of them takes more than the limits.
+        :meth:`prepare` then reuses the result. Raises Overrun if that takes more than the limits.
         """
         self._forget_checked()
         checked = ConditionEvaluator(self._kb, self._limits, self._anew)
@@ -153,13 +150,13 @@ class ConditionEvaluator:
             self._checked = None
 
     def close(self) -> None:
-        """Watch the knowledge base no longer."""
+        """Stop watching the knowledge base."""
         self._network.close()
         self._graphs.close()
 
     @property
     def lifted(self) -> bool:
-        """Whether what they may take is not limited now; see :func:`unlimited`."""
+        """Whether the limits are lifted now; see :func:`unlimited`."""
         return self._network.budget.lifted
 
     @lifted.setter
@@ -167,14 +164,13 @@ class ConditionEvaluator:
         self._network.budget.lifted = self._anew.lifted = lifted
 
     def begin(self) -> None:
-        """A message begins: its rules have the whole budget."""
+        """Begin a message: its rules have the whole budget."""
         self._rows, self._seconds = 0, 0.0
 
     def settle(self) -> None:
-        """Take in what has changed since the last call or answer.
+        """Take in the changes since the last call or answer.
 
-        Raises:
-            Overrun: a condition takes more than its limits; it is filled anew at its next use.
+        Raises Overrun if a condition exceeds its limits; it is filled anew at its next use.
         """
         self._network.settle()
         faults = self._network.faults
@@ -207,11 +203,11 @@ class ConditionEvaluator:
             raise overrun
 
     def select(self, query: ConditionQuery, bindings: Solution) -> list[dict[str, Term]]:
-        """All solutions that agree with ``bindings`` (of the query's given variables).
+        """The solutions that agree with ``bindings`` (of the query's given variables).
 
         Raises:
             RuleError: the query cannot be answered.
-            Overrun: it, or all of the message's, takes more than the limits.
+            Overrun: it, or all queries of the message together, exceed the limits.
         """
         start = self._limits.counter()
         found = self._answer(query, bindings)
@@ -230,15 +226,10 @@ class ConditionEvaluator:
     def follow(
         self, begins: ConditionQuery, ends: ConditionQuery | None, *, has_end: bool
     ) -> Followed | None:
-        """Which solutions of a condition, and of its end, a change concerns.
+        """The solutions of a condition, and of its end, that a change concerns.
 
         ``ends`` is the query of the end; without one, an end may still hold for all solutions.
-
-        Returns:
-            None: it is not known; all have to be looked at.
-
-        Raises:
-            Overrun: as :meth:`settle`.
+        None: not known, all must be looked at. Raises Overrun as :meth:`settle` does.
         """
         if begins not in self._followed and begins not in self.whole:
             self.settle()
@@ -254,7 +245,7 @@ class ConditionEvaluator:
             return None
         condition = self._conditions.get((begins, frozenset()))
         if condition is None:
-            # It took too much, and was dropped.
+            # It exceeded the limits, and was dropped.
             condition = self._follow(begins, frozenset())
         if condition is None:
             return None
@@ -277,7 +268,7 @@ class ConditionEvaluator:
         return followed, end
 
     def _leave(self, begins: ConditionQuery) -> None:
-        """Follow the solutions of a condition no more."""
+        """Stop following the solutions of a condition."""
         if begins not in self._followed:
             return
         followed, end = self._followed.pop(begins)
@@ -287,7 +278,7 @@ class ConditionEvaluator:
         self._network.leave(self._conditions[begins, frozenset()].root, followed.begun)
 
     def _read(self, rows: int) -> None:
-        """Let the network settle, and count so many solutions as read."""
+        """Settle the network, and count rows as read."""
         start = self._limits.counter()
         self.settle()
         self._charge(rows, start)
@@ -317,7 +308,7 @@ class ConditionEvaluator:
         names = frozenset(bindings)
         found = self._conditions.get((query, names))
         if found is None:
-            # A variable of an OPTIONAL part came without a value.
+            # A variable of an OPTIONAL part has no value.
             self.settle()
             found = self._follow(query, names)
             if found is None:

@@ -1,4 +1,4 @@
-"""Why a rule fired: the statements that its conditions matched with a solution's values."""
+"""The reasons of a firing: the statements that its conditions matched with a solution."""
 
 from __future__ import annotations
 
@@ -14,36 +14,35 @@ from sensorstream.rules.rule_effects import RuleFiring, RulesRun
 from sensorstream.sparql.algebra import PatternTerm, TriplePattern, Variable
 
 MOST_MESSAGES: Final = 1000
-"""So many messages are named for one alert; the newest, if there are more."""
+"""The most messages that are named for an alert, the newest ones."""
 MOST_STATEMENTS: Final = 50
-"""So many statements are kept for one alert, those of the rules before its own included."""
+"""The most statements kept for an alert, including those of earlier rules."""
 MOST_CHARACTERS: Final = 16_000
-"""So long are all values and statements together that are kept for one alert."""
+"""The most characters of values and statements kept for an alert, together."""
 _MOST_STEPS: Final = 20_000
 _WINDOW: Final = int(Origin.WINDOW)
 _INFERRED: Final = int(Origin.INFERRED)
 
 
 def grounds_of(firing: RuleFiring) -> tuple[tuple[str, ...], Evidence]:
-    """What a rule fired for, from the knowledge base as it is now. O(matches), bounded.
+    """The ids of the messages behind a firing, in order, and its evidence; O(matches), bounded.
 
-    These are the ids of messages, in order, and what is kept of the reasons. The messages are
-    those that said, or caused, what its conditions matched; the message at hand is always among
-    them. With a variable that has no value in the solution, such as one that was aggregated,
-    all that it can match counts. A statement that a rule has inserted in an earlier round has
-    the reasons of that rule.
+    The messages are those that said, or caused, what the conditions matched in the present
+    knowledge base; the message at hand is always among them. A variable without a value in the
+    solution, such as an aggregated one, matches all it can. A statement that a rule inserted in an
+    earlier round has the reasons of that rule.
     """
     search = _Search(firing.run)
     evidence = search.evidence(firing)
     search.messages.discard("")
-    # Ids count up: a longer one is later.
+    # Ids are counters: a longer one is later.
     ordered = sorted(search.messages, key=lambda each: (len(each), each))
     return tuple(ordered[-MOST_MESSAGES:]), evidence
 
 
 @dataclass(slots=True)
 class _Search:
-    """What was found for one firing, and for those before it."""
+    """The messages and statements found for a firing, and for those before it."""
 
     run: RulesRun
     messages: set[str] = field(init=False)
@@ -57,7 +56,7 @@ class _Search:
         self.steps = iter(range(_MOST_STEPS))
 
     def evidence(self, firing: RuleFiring) -> Evidence:
-        """The evidence of one firing; its messages are added."""
+        """The evidence of a firing; its messages are added."""
         self.told.add(id(firing))
         bindings = tuple(
             (name, value)
@@ -84,7 +83,7 @@ class _Search:
         return True
 
     def _matched(self, firing: RuleFiring) -> Iterator[Matched]:
-        """What the rule matched, each statement once; all messages behind it are added."""
+        """The statements that the rule matched, each once; all messages behind it are added."""
         host, solution, made = firing.run.host, firing.solution, self.run.made
         kb, messages = host.kb, self.messages
         seen: set[Triple] = set()
@@ -118,7 +117,7 @@ class _Search:
                         yield Matched(triple, Basis.LEFT, provenance.message)
 
     def _explained(self, matched: Matched) -> Matched:
-        """The statement of a rule with the reasons of its firing, each firing once."""
+        """The statement of a rule with the reasons of its firing; a firing is explained once."""
         made = self.run.made.get(matched.triple)
         if matched.basis is not Basis.RULE or made is None or id(made) in self.told:
             return matched
@@ -127,12 +126,12 @@ class _Search:
 
 
 def _since(firing: RuleFiring) -> RuleWait | None:
-    """Since when a rule had waited whose time has come."""
+    """The start of the wait of a rule whose time has come."""
     run, rule, solution = firing.run, firing.rule, firing.solution
     if not rule.waiting:
         return None
     key = tuple((name, solution[name]) for name in sorted(rule.waiting) if name in solution)
-    # What is remembered from before this run: a rule that fires begins to wait anew.
+    # The memory from before this run: a rule that fires begins to wait anew.
     held = run.memory.held.get(rule.name, {}).get(key)
     if held is None or held.due is None or held.due > run.time:
         return None
@@ -140,7 +139,8 @@ def _since(firing: RuleFiring) -> RuleWait | None:
     if individual is None or isinstance(individual, Literal):
         return RuleWait(held.since)
     stay = run.host.stay(individual)
-    # A rule may have said something of it since then; and it may have been watched from then on.
+    # A rule may have made statements about it since then, and it may have been watched only since
+    # then.
     spoken = "" if stay is None or stay.time != held.since else stay.message
     return RuleWait(held.since, spoken)
 
@@ -179,7 +179,7 @@ def _matched(
 
 
 def _bound(pattern: TriplePattern, triple: Triple, known: Solution) -> Solution | None:
-    """What is known with the triple in the pattern's place; None: it does not fit."""
+    """The solution extended by a match of pattern and triple; None: they do not match."""
     bound = dict(known)
     for part, term in zip(_of(pattern), triple, strict=True):
         name = _name(part)

@@ -1,6 +1,5 @@
-"""Solutions of a condition, kept in step, and which of a ``when`` have to be looked at.
+"""Solutions of a condition, kept in step, and those of a ``when`` that a change concerns.
 
-These are the solutions that a change concerns.
 The condition is followed in the network as it is. Its end is followed for all solutions that hold
 or have begun: they are the keys of a table that the network joins with.
 """
@@ -19,10 +18,10 @@ from sensorstream.rules.given_variables import GIVEN, given_triples, key_triples
 from sensorstream.rules.rule_memory import Remembering, RuleMemory, RuleMemoryChange, SolutionKey
 
 Texts: TypeAlias = Callable[[Iterable[SolutionKey]], Iterable[str]]
-"""The keys of the alerts that tell of some solutions."""
+"""The keys of the alerts about some solutions."""
 
 _PART: Final = 64
-"""Rows that are counted together."""
+"""The number of rows that are counted together."""
 _NOBODY: Final[dict[SolutionKey, None]] = {}
 
 
@@ -40,7 +39,7 @@ class ContinuousCondition:
         self.changed(list(_counted(root)), [])
 
     def changed(self, added: list[Row], removed: list[Row]) -> None:
-        """The operator's output has changed; ``added`` and ``removed`` may overlap."""
+        """Take in a change of the operator's output; ``added`` and ``removed`` may overlap."""
         rows = self.rows
         for row in added:
             rows[row] = rows.get(row, 0) + 1
@@ -66,7 +65,7 @@ class ContinuousCondition:
         return bool(self.rows)
 
     def solutions(self) -> list[dict[str, Term]]:
-        """All solutions, duplicates included."""
+        """The solutions, duplicates included."""
         names = self.root.variables
         return [
             {name: term for name, term in zip(names, row, strict=True) if term is not None}
@@ -76,11 +75,7 @@ class ContinuousCondition:
 
 
 def _counted(root: Node) -> Iterator[Row]:
-    """The rows of an operator, counted as it visits them.
-
-    Raises:
-        Overrun: they are more than the limit.
-    """
+    """The rows of an operator, counted during the visit; raises Overrun beyond the limit."""
     rows = iter(root.rows())
     while part := list(islice(rows, _PART)):
         root.meter.take(len(part))
@@ -88,21 +83,21 @@ def _counted(root: Node) -> Iterator[Row]:
 
 
 class Followed:
-    """What may begin or end of one rule, in one engine.
+    """The solutions of a rule that may begin or end, in an engine.
 
     A solution is looked at when the condition or its end may have changed for it, or an individual
-    of it has left; to look at more changes nothing. What was looked at for a message that was taken
-    back is looked at again.
+    of it has left; more looks change nothing. After a message was taken back, its solutions are
+    looked at again.
     """
 
     def __init__(
         self, condition: ContinuousCondition, settled: Callable[[int], None], *, has_end: bool
     ) -> None:
-        """``settled`` lets the network settle, and counts so many solutions as read."""
+        """``settled`` settles the network, and counts a number of rows as read."""
         self.is_closed = False
-        """A fault has ended it."""
+        """True after a fault."""
         self.table = TripleIndex()
-        """The solutions that hold or have begun, each a subject; empty without an end."""
+        """The solutions that hold or have begun, as subjects; empty without an end."""
         self._condition = condition
         self._settled = settled
         self._has_end = has_end
@@ -119,14 +114,14 @@ class Followed:
         self._told: dict[str, dict[SolutionKey, None]] = {}
 
     def begun(self, added: list[Row], removed: list[Row]) -> None:
-        """The condition's solutions have changed."""
+        """Take in a change of the condition's solutions."""
         fresh = self._fresh
         for rows in (added, removed):
             for row in rows:
                 fresh[self._key(row)] = None
 
     def ended(self, added: list[Row], removed: list[Row]) -> None:
-        """The keys for which the end has a solution have changed."""
+        """Take in a change of the keys for which the end has a solution."""
         for rows, weight in ((added, 1), (removed, -1)):
             for (name,) in rows:
                 assert isinstance(name, IRI)
@@ -141,19 +136,11 @@ class Followed:
     def look(
         self, run: Remembering, rule: str, departed: Collection[Term], over: bool | None
     ) -> list[SolutionKey] | None:
-        """The solutions to look at now, in an order that is always the same.
+        """The solutions to look at now, in a fixed order; None after a fault.
 
-        Args:
-            run: the message at hand.
-            rule: the name of the rule.
-            departed: the individuals that have left.
-            over: whether the end holds for all solutions alike; None: it does not say.
-
-        Returns:
-            None: it cannot be told, because of a fault.
-
-        Raises:
-            Overrun: see :meth:`.ConditionEvaluator.settle`.
+        ``rule`` is the name of the rule, ``departed`` are the individuals that have left. ``over``:
+        whether the end holds for all solutions alike; None: it depends on the solution. Raises
+        Overrun as :meth:`.ConditionEvaluator.settle` does.
         """
         self._settled(0)
         if run.news is not self._news:
@@ -169,7 +156,8 @@ class Followed:
             for key in keys:
                 if key not in self._names and (self.holds(key) or run.holding(rule, key)):
                     self._enter(key)
-        # One of whom an individual has left, and that holds yet, begins anew with the next change.
+        # A solution that still holds after an individual of it left begins anew with the next
+        # change.
         self._fresh = self._mentioning(departed)
         keys |= self._fresh
         self._seen |= keys
@@ -188,7 +176,7 @@ class Followed:
     def looked_at(
         self, run: Remembering, rule: str, keys: Iterable[SolutionKey], texts: Texts
     ) -> None:
-        """What the rule remembers of these has been brought up to date."""
+        """Take in that the rule's memory of these solutions is up to date."""
         for key in keys:
             held = run.holding(rule, key) is not None
             for text in texts((key,)):

@@ -32,6 +32,8 @@ GIVEN: Final = IRI("urn:sensorstream:given")
 """The window that holds the values, and the subject of its triples."""
 KEY: Final = Variable(".key")
 """The variable that is a key; no query can name it so."""
+_OPEN: Final = algebra.OneByOne | algebra.BGP | algebra.Values | algebra.Union | algebra.Graph
+"""Patterns without a scope of their own, BIND to a new variable among them."""
 
 
 def given_triples(values: Mapping[str, Term]) -> Iterator[Triple]:
@@ -52,10 +54,8 @@ def key_triples(name: IRI, key: SolutionKey) -> Iterator[Triple]:
 def with_keys(pattern: Pattern, names: Collection[str]) -> Pattern:
     """The keys for which a pattern has a solution, each at least once, as :data:`KEY`.
 
-    ``names`` are the variables of a key; each key has a value for all of them.
-
-    Raises:
-        NotIncremental: a part with a scope of its own needs the values within.
+    ``names`` are the variables of a key; each key has a value for all of them. Raises
+    NotIncremental if a part with a scope of its own needs the values within.
     """
     while isinstance(
         pattern, algebra.Project | algebra.Distinct | algebra.Reduced | algebra.OrderBy
@@ -65,7 +65,7 @@ def with_keys(pattern: Pattern, names: Collection[str]) -> Pattern:
 
 
 def needs_values(pattern: Pattern, given: Collection[str]) -> bool:
-    """Whether values change what a pattern finds, more than which of its solutions agree."""
+    """Whether values change the solutions of a pattern, and do not only select among them."""
     return _Substitution(frozenset(given), early=False).inside(pattern) != pattern
 
 
@@ -81,7 +81,7 @@ class _Substitution:
         return _bound(self._given, self.inside(pattern))
 
     def bound(self, mentioning: object, pattern: Pattern) -> Pattern:
-        """The pattern with values for what ``mentioning`` names, where it may leave it unbound."""
+        """The pattern with values for names in ``mentioning`` that it may leave unbound."""
         return _bound(self.mentioned(mentioning), pattern)
 
     def restricted(self, mentioning: object, pattern: Pattern) -> Pattern:
@@ -132,7 +132,7 @@ class _Substitution:
     def _minus(self, left: Pattern, right: Pattern) -> Pattern:
         scope = in_scope(right)
         if scope.isdisjoint(in_scope(left) | self._given):
-            # It removes nothing; with values on both sides it would.
+            # Such a MINUS removes nothing; with values on both sides it would.
             return self.inside(left)
         shared = tuple(map(Variable, sorted(scope & self._given)))
         one = self.bound(shared, self.inside(left))
@@ -142,7 +142,7 @@ class _Substitution:
         return algebra.Minus(one, other)
 
     def hiding(self, pattern: Pattern, scope: Collection[str]) -> Pattern:
-        """The pattern with these variables only, as values would be shared that it just reads."""
+        """The pattern with only these variables: else values it just reads would be shared."""
         return algebra.Project(pattern, tuple(map(Variable, sorted(scope))))
 
     def _group(self, pattern: algebra.Group) -> Pattern:
@@ -200,31 +200,16 @@ class _Keyed(_Substitution):
     restricted = bound
 
     def hiding(self, pattern: Pattern, scope: Collection[str]) -> Pattern:
-        """As there: it would hide the key.
-
-        Raises:
-            NotIncremental: always.
-        """
+        """Raise NotIncremental, because it would hide the key."""
         raise NotIncremental("MINUS: it reads a value that it does not share")
 
     def inside(self, pattern: Pattern) -> Pattern:
-        """As there, but for parts with a scope of their own."""
-        match pattern:
-            case (
-                algebra.BGP()
-                | algebra.Values()
-                | algebra.Join()
-                | algebra.Union()
-                | algebra.Minus()
-                | algebra.LeftJoin()
-                | algebra.Filter()
-                | algebra.Graph()
-            ):
-                return super().inside(pattern)
-            case algebra.Extend(_, variable, _) if variable.name not in self._given:
-                return super().inside(pattern)
-            case algebra.Group():
-                return self._group(pattern)
+        """The pattern with keys inside parts that have a scope of their own."""
+        if isinstance(pattern, algebra.Group):
+            return self._group(pattern)
+        hides = isinstance(pattern, algebra.Extend) and pattern.variable.name in self._given
+        if isinstance(pattern, _OPEN) and not hides:
+            return super().inside(pattern)
         if needs_values(pattern, self._given):
             raise NotIncremental("a part with a scope of its own needs the values of each solution")
         return pattern
@@ -242,7 +227,7 @@ class _Keyed(_Substitution):
 
 
 def _made(group: algebra.Group) -> tuple[object, ...]:
-    """What a grouping gives a value."""
+    """The variables and expressions that a grouping computes."""
     return (*(k.variable for k in group.keys), *(name for name, _ in group.aggregates))
 
 

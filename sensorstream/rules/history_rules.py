@@ -1,7 +1,7 @@
-"""``every … from history select``: a rule asks the history at the moments of its schedule.
+"""``every … from history select``: rules that ask the history at scheduled moments.
 
-The engine asks nobody: a moment that has come is remembered until an entry of the journal brings
-the answer (decision 028).
+The engine does not ask itself: a moment that has come is remembered until an entry of the journal
+brings the answer (decision 028).
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from sensorstream.sparql.text_bounds import MOST_TOKENS
 from sensorstream.sparql.walk import nodes, replaced, visible
 
 MOST_WAITING: Final = 1000
-"""Questions of one rule that may wait for their answers."""
+"""The most questions of a rule that may wait for their answers."""
 _GIVEN: Final = (LAST, NOW)
 
 
@@ -35,7 +35,7 @@ _GIVEN: Final = (LAST, NOW)
 class HistoryQuery:
     """A checked SELECT of a rule; ``returned`` are the variables that its solutions have.
 
-    ``digest`` tells questions apart that mean something else.
+    ``digest`` identifies the meaning of the question.
     """
 
     parsed: Parsed[Query]
@@ -56,10 +56,9 @@ class HistoryQuery:
 
 
 def read_history_query(question: syntax.Sparql, file: syntax.RuleFile) -> HistoryQuery:
-    """The question of a rule.
+    """Read the question of a rule.
 
-    Raises:
-        LanguageError: not a SELECT over history, or ``?now`` or ``?last`` where it cannot stand.
+    Raises LanguageError if it is no SELECT over history, or ``?now`` or ``?last`` is misplaced.
     """
     with in_rule_file():
         around = surroundings(question, file)
@@ -83,12 +82,12 @@ def read_history_query(question: syntax.Sparql, file: syntax.RuleFile) -> Histor
                 position=parsed.position(time),
             )
     returned = frozenset(each.name for each in visible(query.form.pattern))
-    # Of what is written, for the journal keeps it: how a query is printed may change.
+    # A digest of the written text, because the journal keeps it: the printed form may change.
     return HistoryQuery(parsed, returned.difference(_GIVEN), text_digest(file, question.text))
 
 
 def text_digest(file: syntax.RuleFile, text: str) -> str:
-    """A digest of a text of a rule file, with all that gives its names a meaning."""
+    """A digest of a text of a rule file, with all that defines the names in it."""
     told = f"{sorted(file.prefix_map.items())} {file.base} {text}"
     return sha256(told.encode("utf-8", "replace")).hexdigest()[:16]
 
@@ -99,10 +98,8 @@ def compile_question(
     """The trigger of a rule that asks the history.
 
     At a moment of its schedule it has no solution yet; the moment is remembered. When the answer
-    has come, it has the solutions of the answer, with ``?now`` and ``?last`` of the moment.
-
-    Raises:
-        LanguageError: as :func:`.compile_trigger`.
+    has come, it has the solutions of the answer, with ``?now`` and ``?last`` of the moment. Raises
+    LanguageError as :func:`.compile_trigger` does.
     """
     rule = of.name
     scheduled = compile_trigger(every, rule, file, line)
@@ -140,7 +137,7 @@ def _text(term: Term) -> str:
 
 
 def _with(node: object, values: Solution) -> object | None:
-    """What stands for a node; None: the same with what stands for its parts."""
+    """The replacement of a node; None: the node with its parts replaced."""
     match node:
         case Variable(name) if name in values:
             return values[name]

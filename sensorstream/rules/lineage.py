@@ -1,19 +1,16 @@
-"""What the conditions of a rule match: the patterns of all that a solution may stand on."""
+"""The patterns that the conditions of a rule match: all that a solution may depend on."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Final, get_args
 
 from sensorstream.language import syntax
 from sensorstream.model import rdf
 from sensorstream.model.terms import IRI
 from sensorstream.sparql import algebra
-from sensorstream.sparql.algebra import Pattern, TriplePattern, Variable
-from sensorstream.sparql.walk import children
-
-_PATTERNS: Final = get_args(Pattern)
+from sensorstream.sparql.algebra import TriplePattern, Variable
+from sensorstream.sparql.walk import patterns_in
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +26,7 @@ class PatternBlock:
 
 @dataclass(frozen=True, slots=True)
 class Lineage:
-    """Of a rule its name, the digest of its text, and what its trigger and conditions match."""
+    """Name, digest and patterns (of trigger and conditions) of a rule."""
 
     name: str
     digest: str
@@ -37,7 +34,7 @@ class Lineage:
     waiting: frozenset[str] = frozenset()
     """The variables of the solutions with which its trigger waits."""
     silent: str = ""
-    """Of ``on silence`` the variable of the individual."""
+    """The variable of the individual of ``on silence``."""
 
 
 def members_of(name: IRI, variable: str = ".member") -> PatternBlock:
@@ -46,7 +43,7 @@ def members_of(name: IRI, variable: str = ".member") -> PatternBlock:
 
 
 def trigger_blocks(rule: syntax.SemanticRule, file: syntax.RuleFile) -> Iterator[PatternBlock]:
-    """What the trigger of a rule matches: the type of who it is about, or the new value."""
+    """The patterns of a rule's trigger: the type of the individual, or the new value."""
     match rule.trigger:
         case (
             syntax.OnInsert(class_name=name, variable=variable)
@@ -60,9 +57,9 @@ def trigger_blocks(rule: syntax.SemanticRule, file: syntax.RuleFile) -> Iterator
 
 
 def blocks(node: object, visible: frozenset[str] | None = None) -> Iterator[PatternBlock]:
-    """The blocks of a query that its solutions match, maybe: not those that must not match.
+    """The blocks of a query that its solutions may match; blocks that must not match are left out.
 
-    Patterns with a property path are left out: what a path went along is not known.
+    So are patterns with a property path, because the steps of a path are not known.
     """
     match node:
         case algebra.BGP(patterns=patterns):
@@ -75,6 +72,5 @@ def blocks(node: object, visible: frozenset[str] | None = None) -> Iterator[Patt
             yield from blocks(pattern, told if visible is None else told & visible)
         case _:
             # Expressions hold patterns below EXISTS only, which are no part of a solution.
-            for child in children(node):
-                if isinstance(child, _PATTERNS):
-                    yield from blocks(child, visible)
+            for child in patterns_in(node):
+                yield from blocks(child, visible)

@@ -1,7 +1,7 @@
-"""What a rule does: alerts, changes of the window, replies.
+"""The actions of a rule: alerts, changes of the window, replies.
 
-Source: SPARQL 1.1 Update, sections 3.1.1-3.1.3. Graph management and loading are left out: a
-rule changes the window graph only, and sends no requests.
+Source: SPARQL 1.1 Update, sections 3.1.1-3.1.3. Graph management and loading are left out: a rule
+changes the window graph only, and sends no requests.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ from sensorstream.sparql.walk import nodes
 
 @dataclass(frozen=True, slots=True)
 class PatternUpdate:
-    """Delete, then insert, for each solution of ``where`` (None: once)."""
+    """Deletes, then inserts, for each solution of ``where`` (None: once)."""
 
     where: ConditionQuery | None
     deletes: tuple[TriplePattern, ...]
@@ -55,13 +55,10 @@ def parsed_change(
     file: syntax.RuleFile,
     given: Collection[str],
 ) -> Parsed[Update]:
-    """What an action changes; ``delete { pattern }`` deletes each triple that matches.
+    """The update of an action; ``delete { pattern }`` deletes each triple that matches.
 
-    ``given`` names the variables with a value from outside.
-
-    Raises:
-        LanguageError: not SPARQL 1.1 Update, or a part of it that rules cannot use; or a pattern
-            that is not a set of triples.
+    ``given`` names the variables with a value from outside. Raises LanguageError if the text is not
+    SPARQL 1.1 Update, has a part that rules cannot use, or a pattern that is no set of triples.
     """
     with in_rule_file():
         if isinstance(action, syntax.DeletePattern):
@@ -74,8 +71,7 @@ def parsed_change(
 def operations(parsed: Parsed[Update], given: Collection[str]) -> tuple[PatternUpdate, ...]:
     """The operations of an update; ``given`` are the variables with a value from outside.
 
-    Raises:
-        LanguageError: a variable of a template has no value.
+    Raises LanguageError if a variable of a template has no value.
     """
     return tuple(_operation(each, parsed, given) for each in parsed.meaning.operations)
 
@@ -169,11 +165,10 @@ class ActionCompiler:
     line: Timeline
 
     def compile(self, action: syntax.Action) -> Action:
-        """The action as a function of a firing; it raises :class:`RuleError`.
+        """The action as a function of a firing, which may raise :class:`RuleError`.
 
-        Raises:
-            LanguageError: an unbound variable, a value that is not of its datatype, invalid
-                SPARQL or XML.
+        Raises LanguageError for an unbound variable, a value that is not of its datatype, or
+        invalid SPARQL or XML.
         """
         match action:
             case syntax.AlertAction():

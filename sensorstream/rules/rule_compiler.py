@@ -48,14 +48,11 @@ def compile_silence(
 ) -> Trigger:
     """The trigger ``on silence`` of a rule.
 
-    Each member of the class is watched from the moment on at which it becomes one. What a message
-    says of it, new or not, puts its time off. It has a solution once it has said nothing for so
-    long, and another one after it has spoken again. One that leaves the window goes on to be
-    watched until then; one that is deleted is forgotten.
-
-    Raises:
-        LanguageError: the length of time is not one of the line, or the variable has another
-            meaning.
+    A member of the class is watched from the moment when it becomes one. Each message about it, new
+    or not, postpones its time. It has a solution when it has been silent for that long, and again
+    after it has spoken and been silent. A member that leaves the window is still watched until its
+    time; a deleted one is forgotten. Raises LanguageError if the length of time is not one of the
+    line, or the variable has another meaning.
     """
     rule = of.name
     name = check_free(silence.variable, LAST)
@@ -91,7 +88,7 @@ def compile_silence(
             if held is not None:
                 run.hold(rule, key, heard)
                 if held.due is None:
-                    # Each individual has an alert of its own.
+                    # Each individual has its own alert.
                     clear(run, (key,), lambda _: False, fired)
         if moment.delta.removed:
             _forget(moment)
@@ -104,7 +101,7 @@ def compile_silence(
             if predicate == rdf.TYPE and value == class_name:
                 key = key_of(individual)
                 held = run.holding(rule, key)
-                # One that waits and has left the window will be told of.
+                # An individual that waits and has left the window is still reported.
                 if held is not None and (held.due is None or individual not in departed):
                     run.hold(rule, key, None)
 
@@ -113,12 +110,12 @@ def compile_silence(
 
 @dataclass(frozen=True, slots=True)
 class CompiledRule:
-    """One semantic rule, ready to run; conditions stand in the order of evaluation.
+    """A semantic rule, ready to run; conditions stand in the order of evaluation.
 
     ``waits_for`` is the class whose members must arrive or leave before the trigger has a solution.
-    ``every`` are the moments at which it is evaluated; if it is ``punctual``, before a message that
-    comes later than one of them.
-    ``queries`` are the SPARQL queries of its conditions, ``lineage`` is what these match.
+    ``every`` are the moments of evaluation; a ``punctual`` rule is evaluated before a message that
+    comes later than a moment. ``queries`` are the SPARQL queries of its conditions, ``lineage``
+    their patterns.
     """
 
     name: str
@@ -131,22 +128,18 @@ class CompiledRule:
     actions: tuple[Action, ...]
     lineage: Lineage
     waits: str = ""
-    """The text of a trigger that remembers something; "" if it does not."""
+    """The text of a trigger that remembers something, else ""."""
     edge: Edge | None = None
-    """Of a ``when`` its conditions."""
+    """The conditions of a ``when``."""
     punctual: bool = False
     question: HistoryQuery | None = None
-    """What it asks the history."""
+    """The question to the history."""
 
 
 def compile_rules(
     files: Iterable[syntax.RuleFile], schema: Schema, timeline: Timeline
 ) -> tuple[CompiledRule, ...]:
-    """The semantic rules of some files, in order.
-
-    Raises:
-        LanguageError: the first fault, with its position.
-    """
+    """Compile the semantic rules of files, in order; raises LanguageError at the first fault."""
     rules = []
     for file in files:
         if file.semantic_rules:
@@ -169,18 +162,17 @@ def rule_faults(
 
 
 def digest_of(rule: syntax.SemanticRule, file: syntax.RuleFile) -> str:
-    """A digest of all that a rule says: rules of the same digest do the same."""
+    """A digest of the whole rule: rules of the same digest do the same."""
     return text_digest(file, print_node(rule))
 
 
 def compile_rule(
     rule: syntax.SemanticRule, file: syntax.RuleFile, schema: Schema, timeline: Timeline
 ) -> CompiledRule:
-    """One rule of a file.
+    """Compile a rule of a file.
 
-    Raises:
-        LanguageError: invalid SPARQL, a variable without a value, an invalid length of time,
-            a value that is not of its datatype, a reply that is not well-formed XML.
+    Raises LanguageError for invalid SPARQL, a variable without a value, an invalid length of time,
+    a value that is not of its datatype, or a reply that is not well-formed XML.
     """
     bound = bound_by(rule.trigger)
     # Conditions have no effects, so the cheap ones are evaluated first: often one of them fails.

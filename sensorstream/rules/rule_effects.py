@@ -25,7 +25,7 @@ from sensorstream.rules.rule_memory import (
 
 
 class RuleHost(Protocol):
-    """What rules need of the engine that runs them."""
+    """The engine as rules see it."""
 
     @property
     def kb(self) -> KnowledgeBase:
@@ -33,23 +33,22 @@ class RuleHost(Protocol):
 
     @property
     def evaluator(self) -> ConditionEvaluator:
-        """Answers the rules' SPARQL over ``kb``."""
+        """The evaluator of the rules' SPARQL over ``kb``."""
 
     @property
     def departures(self) -> Sequence[Departure]:
-        """Every individual that left the window in this message so far; rounds extend it."""
+        """The individuals that left the window in this message so far; rounds extend it."""
 
     def stay(self, name: Subject) -> Individual | None:
         """The stay of an individual in the window; None: it is not there."""
 
     def said_by(self, triple: Triple) -> Iterable[str]:
-        """The ids of the messages that said a statement, or caused it to be inferred."""
+        """The ids of the messages that said a statement, or caused its inference."""
 
     def apply(self, event: Event | None, removed: Sequence[Triple]) -> Delta:
-        """Take ``removed`` out of the window, then insert ``event``, then infer anew.
+        """Remove ``removed`` from the window, insert ``event``, infer anew.
 
-        Returns:
-            What changed in the union of the graphs.
+        Returns the change of the union of the graphs.
         """
 
 
@@ -69,10 +68,10 @@ class Requested:
 class RulesRun(Remembering):
     """The rules' work for one message, or for a time that has come.
 
-    ``time`` is application time, never less than that of the message before. ``memory`` is what has
-    been kept of the messages before; it is not changed. ``said`` are the subjects of what the
-    message says. Names and alert ids begin with ``prefix``; "": with the message's id. ``late``: a
-    note for alerts that should have been raised earlier.
+    ``time`` is application time, never less than that of the message before. ``memory`` is the
+    state after the messages before; it is not changed. ``said`` are the subjects in the message.
+    Names and alert ids begin with ``prefix``; "": with the message's id. ``late``: a note for
+    alerts that should have been raised earlier.
     """
 
     host: RuleHost
@@ -93,19 +92,19 @@ class RulesRun(Remembering):
     fired: dict[str, set[frozenset[tuple[str, Term]]]] = field(default_factory=dict)
     """The solutions with which each rule has fired, in the order of its first firing."""
     made: dict[Triple, RuleFiring] = field(default_factory=dict)
-    """Which firing has inserted a statement, of this message."""
+    """The firing that inserted each statement during this message."""
     endings: list[AlertKey] = field(default_factory=list)
-    """Alerts to be cleared when the rules of this round have fired."""
+    """The alerts to clear when the rules of this round have fired."""
     in_turn: Collection[str] | None = None
-    """The rules whose time has come; None: all of which something is due."""
+    """The rules whose time has come; None: all rules with something due."""
     answer: Answer | None = None
-    """What the history has answered to a rule."""
+    """The answer of the history to a rule."""
 
     def __post_init__(self) -> None:
         self.prefix = self.prefix or self.message.id
 
     def due(self, rule: str) -> dict[SolutionKey, WaitingRule]:
-        """What of a rule is due by now and has not fired."""
+        """The waits of a rule that are due by now and have not fired."""
         if not self.is_in_turn(rule):
             return {}
         due = ((key, self.holding(rule, key)) for key in self.memory.due_by(rule, self.time))
@@ -116,18 +115,18 @@ class RulesRun(Remembering):
         }
 
     def is_in_turn(self, rule: str) -> bool:
-        """Whether a rule fires now if something of it is due."""
+        """Whether a rule may fire now, if something of it is due."""
         return self.in_turn is None or rule in self.in_turn
 
     def clear(self, rule: str, key: str) -> None:
-        """End the open alert of a rule and key; alerts raised from now on are not meant."""
+        """Clear the open alert of a rule and key; later alerts are not affected."""
         place = len(self.alerts)
         self.cleared.append(Cleared(rule, "rule", key, self.time, self.message.id, place))
 
 
 @dataclass(slots=True)
 class RuleFiring:
-    """One solution of a rule's conditions, with which its actions are carried out."""
+    """A solution of a rule's conditions with which its actions are carried out."""
 
     run: RulesRun
     solution: Solution
@@ -136,7 +135,7 @@ class RuleFiring:
 
     @property
     def new(self) -> str:
-        """``{new}``: a text that no other firing has, in this message or any other.
+        """``{new}``: a text that differs for all firings, of this message and all others.
 
         It is the message's id and a count, so that a replay makes the same names.
         """

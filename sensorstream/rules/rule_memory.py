@@ -1,4 +1,4 @@
-"""The state that rules keep from message to message, and what they have asked the history."""
+"""The state that rules keep from message to message, and their questions to the history."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ SolutionKey: TypeAlias = tuple[tuple[str, Term], ...]
 
 @dataclass(frozen=True, slots=True)
 class WaitingRule:
-    """What a rule waits with: a solution that has begun, or an individual that has spoken.
+    """A wait of a rule: since a solution has begun, or an individual was last heard of.
 
-    ``since`` is when. ``due`` is when the rule fires by time alone; None: it has fired, or has
-    nothing to wait for.
+    ``since`` is the time of that. ``due`` is when the rule fires by time alone; None: it has fired,
+    or has nothing to wait for.
     """
 
     since: Instant
@@ -28,7 +28,7 @@ class WaitingRule:
 
 
 class _Timers(TimeQueue[SolutionKey]):
-    """When what a rule waits with is due."""
+    """The times at which the waits of a rule are due."""
 
     def __init__(self, held: Mapping[SolutionKey, WaitingRule]) -> None:
         super().__init__()
@@ -36,7 +36,7 @@ class _Timers(TimeQueue[SolutionKey]):
             self.put(key, holding.due)
 
     def until(self, time: Instant) -> list[SolutionKey]:
-        """Those that are due by a time, in order of their times; they stay in the queue."""
+        """The waits that are due by a time, in order of their times; they stay in the queue."""
         found: dict[SolutionKey, Instant] = {}
         while (due := self.next) is not None and due <= time:
             found[self.pop()] = due
@@ -46,35 +46,36 @@ class _Timers(TimeQueue[SolutionKey]):
 
 
 AlertKey: TypeAlias = tuple[str, str]
-"""Rule name and key: alerts that share them are the same alert."""
+"""Rule name and key, which identify an alert."""
 
 
 @dataclass(slots=True)
 class RuleMemoryChange:
-    """What the rules of one message want to be remembered; None: forgotten."""
+    """The changes of the memory that the rules of a message request; None: forget."""
 
     quiet: dict[AlertKey, Instant] = field(default_factory=dict)
     ticks: dict[str, int] = field(default_factory=dict)
     held: dict[str, dict[SolutionKey, WaitingRule | None]] = field(default_factory=dict)
     is_kept: bool = field(default=False, compare=False)
-    """Whether they were remembered; not before the message is sure to stay."""
+    """Whether they are in the memory, which needs a message that is sure to stay."""
 
 
 @dataclass
 class RuleMemory:
-    """What is remembered of alerts held back, and of rules that wait.
+    """The memory of suppressed alerts and of rules that wait.
 
-    The rules of a message never change it: what they found out is given to :meth:`keep` when the
-    message is sure to stay.
+    The rules of a message do not change it: their news are given to :meth:`keep` when the message
+    is sure to stay.
     """
 
     quiet: dict[AlertKey, Instant] = field(default_factory=dict)
-    """The instant from which on the alert may be raised again."""
+    """The instant from which the alert may be raised again."""
     ticks: dict[str, int] = field(default_factory=dict)
     """Rule name to the number of the last multiple of its duration that was passed."""
     held: dict[str, dict[SolutionKey, WaitingRule]] = field(default_factory=dict)
-    """For each ``when`` rule the solutions that have begun and not ended; for each ``on silence``
-    rule the individuals that it watches."""
+    """The solutions of each ``when`` rule that have begun and not ended; the individuals that each
+    ``on silence`` rule watches.
+    """
     time: Instant | None = None
     """The latest time at which rules were evaluated because time had passed."""
 
@@ -82,7 +83,7 @@ class RuleMemory:
         self._timers = {rule: _Timers(held) for rule, held in self.held.items()}
 
     def keep(self, time: Instant, news: RuleMemoryChange) -> None:
-        """Take in what a message's rules found out at ``time``; O(news, alerts held back)."""
+        """Take in the news of a message's rules at ``time``; O(news, alerts held back)."""
         if news.quiet:
             for over in [same for same, until in self.quiet.items() if until <= time]:
                 del self.quiet[over]
@@ -103,14 +104,14 @@ class RuleMemory:
                 timers.put(key, None if holding is None else holding.due)
 
     def forget_but(self, rules: Collection[str]) -> None:
-        """Forget what was remembered for rules that wait, but for some rules, by name."""
+        """Forget the waits of all rules except these, by name."""
         self.ticks = {name: tick for name, tick in self.ticks.items() if name in rules}
         self.held = {name: each for name, each in self.held.items() if name in rules}
         self._timers = {name: each for name, each in self._timers.items() if name in rules}
 
     @property
     def due(self) -> Instant | None:
-        """When the first solution that waits is due; O(rules that wait)."""
+        """The time when the first waiting solution is due; O(rules that wait)."""
         dues = [due for each in self._timers.values() if (due := each.next) is not None]
         return min(dues, default=None)
 
@@ -120,7 +121,7 @@ class RuleMemory:
         return [] if timers is None else timers.until(time)
 
     def give_up(self, time: Instant, rule: str) -> None:
-        """What of a rule is due by a time fires no more: it could not be carried out."""
+        """Drop the waits of a rule that are due by a time: they could not be carried out."""
         for key in self.due_by(rule, time):
             held = self.held[rule]
             held[key] = WaitingRule(held[key].since)
@@ -133,7 +134,7 @@ class RuleMemory:
 
 
 class Remembering:
-    """Knows what rules remember, as the message at hand has left it so far."""
+    """The memory of rules, as the message at hand has left it so far."""
 
     __slots__ = ()
 
@@ -141,7 +142,7 @@ class Remembering:
     news: RuleMemoryChange
 
     def holding(self, rule: str, key: SolutionKey) -> WaitingRule | None:
-        """What a rule waits with, as this message has left it so far."""
+        """The wait of a rule for a key, as this message has left it so far."""
         news = self.news.held.get(rule)
         if news is not None and key in news:
             return news[key]
@@ -149,7 +150,7 @@ class Remembering:
         return None if known is None else known.get(key)
 
     def held(self, rule: str) -> Mapping[SolutionKey, WaitingRule]:
-        """All that a rule waits with; not to be kept."""
+        """The waits of a rule by key; do not keep a reference."""
         known = self.memory.held.get(rule, {})
         news = self.news.held.get(rule)
         if not news:
@@ -157,7 +158,7 @@ class Remembering:
         return {key: each for key, each in {**known, **news}.items() if each is not None}
 
     def hold(self, rule: str, key: SolutionKey, holding: WaitingRule | None) -> None:
-        """Let a rule wait with this from now on; None: no more."""
+        """Set the wait of a rule for a key; None removes it."""
         self.news.held.setdefault(rule, {})[key] = holding
 
     def begins(self, rule: str) -> bool:

@@ -1,8 +1,8 @@
-"""What the texts of semantic rules tell of them.
+"""Notes on the texts of semantic rules.
 
-Notes on valid queries and triggers that are probably not what was meant; the rules that may have
-inserted a statement; and those that describe a class where the reasoner knows classes by their
-names alone: what such a query asks for never has a member, the rule would never fire.
+They are about valid queries and triggers that are probably not what was meant; rules that may have
+inserted a statement; and descriptions of a class where the reasoner knows classes only by their
+names: such a query has no solutions, so the rule would never fire.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ from sensorstream.sparql.described import check_named
 from sensorstream.sparql.query_parser import Parsed
 from sensorstream.sparql.walk import nodes, variables, visible
 
-# They relate classes, but make no individual a member of a class.
+# These relate classes, but make no individual a member of a class.
 _NO_MEMBERS: Final = frozenset(
     IRI(f"{OWL}{name}") for name in ("disjointWith", "AllDisjointClasses", "versionInfo")
 )
@@ -56,7 +56,7 @@ _NO_MEMBERS: Final = frozenset(
 _MAKING_PROPERTIES: Final = frozenset(
     IRI(f"{OWL}{name}") for name in ("inverseOf", "propertyChainAxiom")
 )
-"""Axioms by which a property may hold although no rule states it."""
+"""Axioms by which a property may hold without a rule that states it."""
 
 
 def rule_notes(
@@ -136,7 +136,7 @@ def _with_given(parsed: Parsed[Query], given: Collection[str]) -> Parsed[Query]:
 
 
 def _with_kinds(known: QueryContext, pattern: Pattern, returned: Iterable[str]) -> QueryContext:
-    """What is known after a query: of what kinds the values are that it has found."""
+    """The context after a query: with the kinds of the values that it has found."""
     found = all_kinds((pattern,), known.schema, known.given)
     return replace(known, given={**known.given, **{name: found.get(name) for name in returned}})
 
@@ -144,8 +144,7 @@ def _with_kinds(known: QueryContext, pattern: Pattern, returned: Iterable[str]) 
 def updates_of(rule: syntax.SemanticRule, file: syntax.RuleFile) -> Iterator[Parsed[Update]]:
     """The updates among the actions of a rule.
 
-    Raises:
-        LanguageError: one of them, or a condition before them, cannot be read.
+    Raises LanguageError if one of them, or a condition before them, cannot be read.
     """
     given = bound_by(rule.trigger)
     if (question := question_of(rule.trigger)) is not None:
@@ -163,14 +162,14 @@ def updates_of(rule: syntax.SemanticRule, file: syntax.RuleFile) -> Iterator[Par
 
 @dataclass(frozen=True, slots=True)
 class _Made:
-    """All classes of which rules make individuals, and all properties they state."""
+    """The classes whose members rules make, and the properties they state."""
 
     classes: frozenset[IRI]
     properties: frozenset[IRI]
 
 
 def _made(files: Iterable[syntax.RuleFile]) -> _Made | None:
-    """What the rules of some files make; None: anything."""
+    """The classes and properties that the rules of some files make; None: any."""
     classes: set[IRI] = set()
     properties: set[IRI] = set()
     for file in files:
@@ -203,7 +202,7 @@ def _inserted(file: syntax.RuleFile) -> Iterator[algebra.Quad]:
 
 
 def _said_by(update: Parsed[Update]) -> Iterator[algebra.Quad]:
-    """What an update inserts."""
+    """The triples that an update inserts."""
     for operation in update.meaning.operations:
         match operation:
             case algebra.InsertData(quads):
@@ -219,7 +218,7 @@ def _of_classes(
     schema: Schema,
     triples: Collection[Triple],
 ) -> Iterator[Note]:
-    """The classes without whose members a rule cannot fire."""
+    """Notes on the classes without whose members a rule cannot fire."""
     for name, in_ontology in _needed(rule):
         iri = file.resolve(name)
         classes = frozenset((iri, *schema.subclasses(iri)))
@@ -273,9 +272,9 @@ def _may_have_members(
 
 
 def makers(files: Iterable[syntax.RuleFile], triple: Triple) -> tuple[str, ...]:
-    """The names of the rules with an action that inserts such a statement, in order.
+    """The names of the rules with an action that may insert this statement, in order.
 
-    The names and values that come from variables may be any.
+    Names and values from variables match anything.
     """
     return tuple(
         rule.name
@@ -336,15 +335,14 @@ def unnamed_class_faults(files: Iterable[syntax.RuleFile]) -> Iterator[LanguageE
 def check_classes_named(files: Iterable[syntax.RuleFile]) -> None:
     """Refuse semantic rules that describe a class.
 
-    Raises:
-        LanguageError: the first one, with its place and the definition to write.
+    Raises LanguageError for the first one, with its place and the definition to write.
     """
     for fault in unnamed_class_faults(files):
         raise fault
 
 
 def _queries(rule: syntax.SemanticRule, file: syntax.RuleFile) -> Iterator[Query]:
-    """What a rule asks: conditions, the history, its end, and the WHERE parts of its updates."""
+    """The queries of a rule: conditions, the history, its end, the WHERE parts of updates."""
     if (question := question_of(rule.trigger)) is not None:
         yield read_history_query(question, file).parsed.meaning
     for condition in (*conditions_of(rule), end_of(rule.trigger)):
@@ -357,7 +355,7 @@ def _queries(rule: syntax.SemanticRule, file: syntax.RuleFile) -> Iterator[Query
 
 
 def evaluated_anew(rules: Iterable[CompiledRule]) -> Iterator[tuple[CompiledRule, str]]:
-    """The rules whose conditions cost more as the window grows, and what is done and why."""
+    """The rules whose conditions cost more as the window grows, with what is done and why."""
     kb = KnowledgeBase()
     evaluator = ConditionEvaluator(kb)
     rules = tuple(rules)
@@ -370,7 +368,7 @@ def evaluated_anew(rules: Iterable[CompiledRule]) -> Iterator[tuple[CompiledRule
 
 
 def _whole(rule: CompiledRule, evaluator: ConditionEvaluator) -> str:
-    """Why the solutions of a ``when`` cannot be followed one by one; "" if they can."""
+    """The reason why the solutions of a ``when`` cannot be followed singly; "" if they can."""
     edge = rule.edge
     if edge is None or not edge.has_solutions:
         return ""

@@ -45,10 +45,10 @@ class RuleIndex:
                 of_class.append((number, rule))
 
     def due(self, memory: RuleMemory, *, waiting_only: bool = False) -> Instant | None:
-        """From which instant on a rule fires by time alone; None: none does.
+        """The instant from which a rule fires by time alone; None: none does.
 
-        A rule that is evaluated every so often begins with the first message. ``waiting_only``:
-        without those whose moments are told by the message that comes later.
+        The schedule of an ``every`` begins with the first message. ``waiting_only``: without the
+        rules whose moments are evaluated with the message that comes later.
         """
         dues = [
             every.moment(tick + 1)
@@ -59,7 +59,7 @@ class RuleIndex:
         return min(dues if waiting is None else [*dues, waiting], default=None)
 
     def due_by(self, memory: RuleMemory, time: Instant) -> list[str]:
-        """The names of the rules of which something is due by a time, in their order."""
+        """The names of the rules with something due by a time, in their order."""
         passed = {
             rule.name for rule, every, tick in self._begun(memory) if tick < every.number(time)
         }
@@ -67,7 +67,7 @@ class RuleIndex:
         return [name for name in names if name in passed or memory.due_by(name, time)]
 
     def give_up(self, memory: RuleMemory, time: Instant, names: Collection[str]) -> None:
-        """Pass over what of some rules is due by a time: it could not be carried out."""
+        """Drop the due work of some rules up to a time: it could not be carried out."""
         for name in names:
             memory.give_up(time, name)
         for rule, every, tick in self._begun(memory):
@@ -75,13 +75,13 @@ class RuleIndex:
                 memory.ticks[rule.name] = max(tick, every.number(time))
 
     def _begun(self, memory: RuleMemory) -> Iterator[tuple[CompiledRule, Schedule, int]]:
-        """The rules that are evaluated every so often, with the moment that has passed."""
+        """The rules with a schedule, with the moment that has passed."""
         for rule, every in self._scheduled:
             if rule.name in memory.ticks:
                 yield rule, every, memory.ticks[rule.name]
 
     def awake(self, moment: RoundChange) -> Sequence[CompiledRule]:
-        """The rules whose trigger may have a solution, in order; O(those, and the change)."""
+        """The rules whose trigger may have a solution, in order; O(result and change)."""
         found = list(self._every)
         for wake, waiting in self._waiting.items():
             for class_name in moment.changed(wake):
@@ -143,8 +143,7 @@ def run_rules(
 def _round(rules: RuleIndex, moment: RoundChange) -> list[str]:
     """Evaluate every triggered rule once and carry out the actions of its new solutions.
 
-    Returns:
-        The rules that requested a change of the knowledge base.
+    Returns the rules that requested a change of the knowledge base.
     """
     run = moment.run
     changing: list[str] = []
@@ -164,7 +163,7 @@ def _round(rules: RuleIndex, moment: RoundChange) -> list[str]:
 
 
 def _fire(rule: CompiledRule, moment: RoundChange) -> None:
-    """Carry out the actions of a rule for each of its solutions that is new in this message."""
+    """Carry out the actions of a rule for each solution that is new in this message."""
     run, host = moment.run, moment.run.host
     try:
         solutions = rule.trigger(moment)
@@ -208,7 +207,7 @@ def _apply(run: RulesRun) -> Delta:
 def _cycle(
     latest: Sequence[Sequence[str]], rules: Sequence[CompiledRule], max_rounds: int
 ) -> RuleCycle:
-    # The rules of the last rounds are the cycle; those of the first ones only led into it.
+    # The rules of the last rounds are the cycle; those of the first rounds only led into it.
     turning = {name for names in latest[len(latest) // 2 :] for name in names}
     named = [rule for rule in rules if rule.name in turning]
     names = ", ".join(f"{rule.name} ({rule.position})" for rule in named)

@@ -101,8 +101,7 @@ def shown(term: Term) -> str:
 def compile_parts(parts: Iterable[syntax.Part], bound: Iterable[str]) -> CompiledTemplate:
     """Compile a template whose variables must be among ``bound``.
 
-    Raises:
-        LanguageError: a hole names a variable that no trigger or condition gives a value.
+    Raises LanguageError if no trigger or condition gives the variable of a hole a value.
     """
     pieces: list[Piece] = []
     for part in parts:
@@ -116,11 +115,7 @@ def compile_parts(parts: Iterable[syntax.Part], bound: Iterable[str]) -> Compile
 
 
 def check_bound(name: str, bound: Iterable[str], position: Position) -> Var:
-    """A variable that has a value when the actions are carried out.
-
-    Raises:
-        LanguageError: the variable has no value.
-    """
+    """The variable of a name in ``bound``; raises LanguageError if it has no value."""
     given = frozenset(bound)
     if name in given:
         return Var(name)
@@ -134,13 +129,12 @@ def check_bound(name: str, bound: Iterable[str], position: Position) -> Var:
 
 
 def compile_xml(template: syntax.TextTemplate, bound: Iterable[str]) -> CompiledTemplate:
-    """A template of a well-formed XML document, with holes where text may stand.
+    """Compile a template of a well-formed XML document with holes in its text.
 
-    Raises:
-        LanguageError: the document is not well-formed, or a hole stands where a name should.
+    Raises LanguageError if the document is not well-formed, or a hole stands where a name should.
     """
     text = compile_parts(template.parts, bound)
-    # This value breaks the document unless it stands in text.
+    # A value that breaks the document unless it stands in text.
     sample = "".join(piece if type(piece) is str else in_xml("1 <") for piece in text.pieces)
     parser = etree.XMLParser(resolve_entities=False, no_network=True)
     try:

@@ -1,4 +1,4 @@
-"""When a rule is evaluated: ``on`` with its event, and ``every``."""
+"""The triggers of rules: ``on`` with its event, and ``every``."""
 
 from __future__ import annotations
 
@@ -26,8 +26,9 @@ NO_SOLUTION: Final[Solutions] = ()
 NOW: Final = "now"
 """The variable that is the event's time in every rule."""
 LAST: Final = "last"
-"""The variable of ``on silence`` that is when the individual last said something, and of a punctual
-``every`` that is the moment before."""
+"""The variable of ``on silence`` for the time when the individual was last heard of, and of a
+punctual ``every`` for the moment before.
+"""
 
 
 class Wake(Enum):
@@ -39,7 +40,7 @@ class Wake(Enum):
 
 @dataclass
 class RoundChange:
-    """What a round reacts to: a delta and departures, grouped by class on first use.
+    """The change that a round reacts to: a delta and departures, grouped by class on first use.
 
     ``by_message``: a message has come, and this is the first round that it causes.
     """
@@ -58,7 +59,7 @@ class RoundChange:
         return self._now
 
     def changed(self, wake: Wake) -> Mapping[Term, dict[Subject, None]]:
-        """The individuals that such a change is about, by class."""
+        """The individuals with such a change, by class."""
         return self.arrivals if wake is Wake.INSERTION else self.losses
 
     @cached_property
@@ -72,7 +73,7 @@ class RoundChange:
 
     @cached_property
     def updates(self) -> Updates:
-        """By property and individual, the values that went and those that came in their place."""
+        """The replaced values and the values in their place, by property and individual."""
         went: dict[tuple[Subject, IRI], list[Term]] = {}
         for subject, predicate, value in self.delta.removed:
             went.setdefault((subject, predicate), []).append(value)
@@ -86,7 +87,7 @@ class RoundChange:
 
     @cached_property
     def losses(self) -> Mapping[Term, dict[Subject, None]]:
-        """By class, the members that left the window, by the statements known when they left."""
+        """The members that left the window by class, from the statements known at that time."""
         members: dict[Term, dict[Subject, None]] = {}
         for departure in self.departures:
             name = departure.individual.name
@@ -116,11 +117,9 @@ def compile_trigger(
 ) -> Trigger:
     """The solutions that a rule starts from at a moment; empty if the rule is not triggered.
 
-    Each has the event's time as ``?now``: an integer, or an ``xsd:dateTime``.
-
-    Raises:
-        LanguageError: the duration is not a length of the time line; or the trigger has another
-            meaning for ``?now``.
+    Each has the event's time as ``?now``: an integer, or an ``xsd:dateTime``. Raises LanguageError
+    if the duration is not a length of the time line, or ``?now`` has another meaning in the
+    trigger.
     """
     match trigger:
         case syntax.OnChange():
@@ -148,8 +147,7 @@ def _once(moment: RoundChange, line: Timeline) -> Solutions:
 def check_free(variable: syntax.RuleVariable, *others: str) -> str:
     """The name of a variable that a trigger may give a value.
 
-    Raises:
-        LanguageError: it has another meaning: it is ``?now``, or among ``others``.
+    Raises LanguageError if it is ``?now`` or among ``others``.
     """
     if variable.name == NOW or variable.name in others:
         told = "is the time of the event" if variable.name == NOW else "has another meaning here"
@@ -161,10 +159,11 @@ def check_free(variable: syntax.RuleVariable, *others: str) -> str:
 
 
 def _on_update(trigger: syntax.OnUpdate, name: IRI, line: Timeline) -> Trigger:
-    """Values of a property, or of the members of a class, that came in place of others.
+    """Values of a property, or of the members of a class, that replaced others.
 
-    One solution for each individual and each pair of an old and a new value, as far as they are
-    asked for. Who has become a member at this moment was not known before.
+    There is a solution for each individual and each pair of an old and a new value, as far as the
+    trigger asks for them. New members of the class are left out: their values were not known
+    before.
     """
     given: list[str] = []
     for variable in trigger.variables:
@@ -195,11 +194,7 @@ def _on_update(trigger: syntax.OnUpdate, name: IRI, line: Timeline) -> Trigger:
 
 
 def read_duration(duration: syntax.WrittenDuration, line: Timeline) -> int:
-    """A length of the time line.
-
-    Raises:
-        LanguageError: the text is not a length of the time line.
-    """
+    """The length of a written duration; raises LanguageError if it is not one of the time line."""
     try:
         return line.duration(duration.text)
     except TermError as error:
@@ -223,9 +218,8 @@ def _woken_by(
 def schedule_of(trigger: syntax.Every, line: Timeline) -> Schedule:
     """The moments at which a rule is evaluated.
 
-    Raises:
-        LanguageError: a length that is not one of the time line, or the time of a clock on the line
-            of integers.
+    Raises LanguageError for a length that is not one of the time line, or the time of a clock on
+    the line of integers.
     """
     schedule = trigger.schedule
     if isinstance(schedule, syntax.WrittenDuration):
@@ -241,7 +235,7 @@ def schedule_of(trigger: syntax.Every, line: Timeline) -> Schedule:
 
 
 def is_punctual(trigger: syntax.Trigger) -> bool:
-    """Whether a moment of ``every`` is told as that moment, before the message that tells of it."""
+    """Whether each moment of ``every`` is evaluated, before the message that is later than it."""
     return isinstance(trigger, syntax.Every) and (
         isinstance(trigger.schedule, syntax.LocalTime) or trigger.question is not None
     )
@@ -262,12 +256,12 @@ def bound_by(trigger: syntax.Trigger) -> frozenset[str]:
 
 
 def question_of(trigger: syntax.Trigger) -> syntax.Sparql | None:
-    """What a trigger asks the history, if it does."""
+    """The question of a trigger to the history; None: it has none."""
     return trigger.question if isinstance(trigger, syntax.Every) else None
 
 
 def end_of(trigger: syntax.Trigger) -> syntax.Condition | None:
-    """The condition that ends what a trigger has begun, if it has one."""
+    """The condition that ends what a trigger has begun; None: it has none."""
     return trigger.until if isinstance(trigger, syntax.When) else None
 
 
@@ -286,7 +280,7 @@ def _every(rule: str, schedule: Schedule, line: Timeline, *, punctual: bool) -> 
         if last is not None and run.time < schedule.moment(last + 1):
             return NO_SOLUTION
         tick = run.news.ticks[rule] = schedule.number(run.time)
-        # The first message only sets the start of the count.
+        # The first message only starts the count.
         if last is None:
             return NO_SOLUTION
         if not punctual:

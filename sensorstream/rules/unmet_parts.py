@@ -1,4 +1,4 @@
-"""Which part of a query leaves no solution: each pattern and filter in turn, with what is left."""
+"""The first part of a query without solutions: patterns and filters are tried in turn."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class ShortNames:
 
 
 _SHOWN: Final = 3
-"""Solutions, values and individuals that are shown of many."""
+"""The most solutions, values and individuals that are shown."""
 _LEFT: Final = Variable("__left")
 _RIGHT: Final = Variable("__right")
 
@@ -74,12 +74,12 @@ class GraphStatements(Protocol):
     def match(
         self, subject: Subject | None, predicate: IRI | None, object_: Term | None
     ) -> Iterator[Triple]:
-        """Those that fit a pattern; None matches any term."""
+        """The statements that fit a pattern; None matches any term."""
 
 
 @dataclass(frozen=True, slots=True)
 class TriedPart:
-    """A part that was looked at: ``solutions`` are left after it, some of them in ``found``.
+    """A tried part: ``solutions`` are left after it, some of them in ``found``.
 
     ``kind`` is ``trigger``, ``condition``, ``pattern``, ``filter``, ``held`` and the like. ``note``
     says what is known instead, where nothing is left.
@@ -119,14 +119,13 @@ class Prober:
     steps: list[TriedPart] = field(default_factory=list)
 
     def solutions(self, pattern: Pattern) -> list[dict[str, Term]]:
-        """All solutions of a pattern that agree with the values from outside.
+        """The solutions of a pattern that agree with the values from outside.
 
-        Raises:
-            RuleError: it cannot be evaluated.
+        Raises RuleError if it cannot be evaluated.
         """
         for each in visible(pattern):
             if each.name.startswith("."):
-                # An aggregate: it has to get a name to be told.
+                # An aggregate needs a name to be shown.
                 pattern = algebra.Extend(pattern, Variable(f"__{each.name[1:]}"), each)
         shown = [each for each in visible(pattern) if not each.name.startswith(".")]
         given = {n: term for n, term in self.bindings.items() if n in names_in(pattern)}
@@ -138,17 +137,12 @@ class Prober:
         return self.solve(made, given)
 
     def holds(self, pattern: Pattern) -> bool:
-        """Whether a query has solutions; the steps tell where they end."""
-        match pattern:
-            case (
-                algebra.Slice(inner)
-                | algebra.Distinct(inner)
-                | algebra.Reduced(inner)
-                | algebra.OrderBy(inner)
-            ):
-                return self.holds(inner) and self._whole(pattern, "modifier", "LIMIT or OFFSET")
-            case algebra.Project(inner, _):
-                return self.holds(inner)
+        """Whether a query has solutions; the steps show where they end."""
+        if isinstance(pattern, algebra.Project):
+            return self.holds(pattern.pattern)
+        if isinstance(pattern, algebra.Modifier):
+            held = self.holds(pattern.pattern)
+            return held and self._whole(pattern, "modifier", "LIMIT or OFFSET")
         return self._holds(pattern, _alone)
 
     def _holds(self, pattern: Pattern, within: Within) -> bool:
@@ -175,7 +169,7 @@ class Prober:
                 self.known = outside
                 return held
             case algebra.Project(inner, columns):
-                # A variable that it hides is another one than that of the same name outside.
+                # A hidden variable differs from the one of the same name outside.
                 hidden = names_in(inner) - {each.name for each in columns}
                 outer = self.bindings
                 self.bindings = {n: term for n, term in outer.items() if n not in hidden}
@@ -187,20 +181,14 @@ class Prober:
             case algebra.Extend(inner, variable, expression):
                 told = f"BIND({self._text(expression, inner)} AS {variable})"
                 return self._holds(inner, within) and self._whole(within(pattern), "value", told)
-            case (
-                algebra.Slice(inner)
-                | algebra.Distinct(inner)
-                | algebra.Reduced(inner)
-                | algebra.OrderBy(inner)
-            ):
-                return self._holds(inner, within) and self._whole(
-                    within(pattern), "modifier", "LIMIT or OFFSET"
-                )
+            case _ if isinstance(pattern, algebra.Modifier):
+                held = self._holds(pattern.pattern, within)
+                return held and self._whole(within(pattern), "modifier", "LIMIT or OFFSET")
         text = self.names.short(" ".join(pattern_text(pattern).split()))
         return self._whole(within(pattern), "pattern", text)
 
     def _whole(self, pattern: Pattern, kind: str, text: str) -> bool:
-        """Whether there are solutions of what cannot be taken apart; a step only if not."""
+        """Whether a part that cannot be divided has solutions; a step is added if not."""
         found = self.solutions(pattern)
         if not found or kind == "pattern":
             self._step(kind, text, found)
@@ -223,7 +211,7 @@ class Prober:
             text = self.names.short(part_text(each))
             note = ""
             if not found:
-                # Before the first of them, what stands outside was found.
+                # Before the first of them, the patterns outside had solutions.
                 before = before or self.solutions(within(algebra.BGP(()))) or [self.bindings]
                 note = self._near(each, {**self.bindings, **before[0]})
             self._step("pattern", text, found, note)
@@ -233,7 +221,7 @@ class Prober:
         return True
 
     def _near(self, pattern: TriplePattern, known: Solution) -> str:
-        """What is known in the place of a triple that is not there."""
+        """The known statements in the place of a missing triple."""
         if not isinstance(pattern.predicate, IRI):
             return ""
         subject, value = (
@@ -285,7 +273,7 @@ class Prober:
         return True
 
     def _missed(self, part: Expression, before: Pattern, within: Within) -> str:
-        """The values for which a filter was false; of numbers and times those that came closest."""
+        """The values for which a filter was false; the closest numbers and times."""
         if isinstance(part, algebra.Not) and isinstance(part.operand, algebra.Exists):
             there = self.solutions(within(algebra.Join(before, part.operand.pattern)))
             return f"there is: {self.names.solution(there[0])}" if there else ""
@@ -308,7 +296,7 @@ class Prober:
         return ", ".join(told)
 
     def _text(self, expression: Expression, inner: Pattern) -> str:
-        """An expression as it is written: with the aggregates that it stands above."""
+        """An expression as it is written, with its aggregates."""
         group = inner
         while isinstance(group, algebra.Filter | algebra.Extend):
             group = group.pattern
@@ -341,14 +329,14 @@ class Prober:
         return bool(found)
 
     def _group(self, pattern: algebra.Group, within: Within) -> bool:
-        # Without keys nothing is a group, too.
+        # Without keys, no solutions are a group, too.
         if pattern.keys and not self._holds(pattern.pattern, _alone):
             return False
         keys = plain_keys(pattern.keys)
         if keys.isdisjoint(self.bindings) and not names_in(pattern.pattern).isdisjoint(
             self.bindings
         ):
-            # It is in some group: look at the first one.
+            # The individual is in some group: look at the first one.
             first = self.solutions(pattern.pattern)[0]
             self.bindings |= {name: first[name] for name in sorted(keys) if name in first}
         return self._whole(within(pattern), "group", "GROUP BY")
@@ -380,7 +368,7 @@ def _ordered(patterns: Sequence[TriplePattern], known: Iterable[str]) -> Iterato
 
 
 def _distance(row: Solution) -> float:
-    """How far the sides of a comparison are from each other."""
+    """The distance between the sides of a comparison."""
     left, right = row.get(_LEFT.name), row.get(_RIGHT.name)
     if not isinstance(left, Literal) or not isinstance(right, Literal):
         return math.inf

@@ -1,4 +1,4 @@
-"""Why a rule does not fire for an individual, or a query has no solution for it, by what is now."""
+"""The present reason why a rule does not fire, or a query has no solution, for an individual."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ from sensorstream.streams.query_planning import sources_of
 from sensorstream.streams.query_shape import WindowShape
 
 _MOST: Final = 100
-"""Solutions with which the next condition is tried."""
+"""The number of solutions with which the next condition is tried."""
 _FIRES: Final[Mapping[type, str]] = {
     syntax.OnInsert: "it was tried when the individual became a member, and not since",
     syntax.OnExpire: "it is tried when the individual leaves the window",
@@ -54,12 +54,12 @@ _FIRES: Final[Mapping[type, str]] = {
     syntax.OnUpdate: "it is tried when a value comes in place of another",
     syntax.When: "it fires with the next entry",
 }
-"""By trigger, when a rule fires that nothing keeps from it."""
+"""The time when a rule fires that nothing prevents, by trigger."""
 
 
 @dataclass(frozen=True, slots=True)
 class PresentState:
-    """What a rule may react to now: the knowledge base, the time, and the memory of the rules.
+    """The state that a rule may react to: knowledge base, time, memory of the rules.
 
     ``individual`` is the stay of the individual in question; None: it is not in the window.
     """
@@ -74,11 +74,11 @@ class PresentState:
 
 @dataclass(frozen=True, slots=True)
 class WhyNot:
-    """What keeps a rule from firing for an individual, or a continuous query from finding it.
+    """The reason why a rule does not fire for an individual, or a query does not find it.
 
-    ``rule`` is the name of either, and ``variable`` of it is the individual; "": none can be.
-    ``holds``: all conditions hold now. ``answer`` is a sentence; ``steps`` are what was looked at,
-    in order.
+    ``rule`` is the name of either, and ``variable`` the one for the individual; "": none can be.
+    ``holds``: all conditions hold now. ``answer`` is a sentence; ``steps`` are the tried parts, in
+    order.
     """
 
     rule: str
@@ -100,10 +100,7 @@ def why_not(
     """The first part of a rule that leaves no solution with an individual.
 
     Without a ``variable`` the individual is that of the trigger, else the subject in the conditions
-    that gets furthest.
-
-    Raises:
-        RuleError: a condition cannot be evaluated.
+    that gets furthest. Raises RuleError if a condition cannot be evaluated.
     """
     names = ShortNames(file.prefix_map)
     candidates = [variable] if variable else variables_of(rule, file) or [""]
@@ -113,7 +110,7 @@ def why_not(
 
 
 def _furthest(tried: Iterable[WhyNot]) -> WhyNot:
-    """What gets furthest was meant; of several, the first."""
+    """The try that gets furthest, probably the one that was meant; of several, the first."""
     return max(tried, key=lambda each: (each.holds, sum(step.held for step in each.steps)))
 
 
@@ -137,7 +134,7 @@ def variables_of(rule: syntax.SemanticRule, file: syntax.RuleFile) -> list[str]:
 
 @dataclass(slots=True)
 class _Question:
-    """One rule, and one variable of it that is the individual."""
+    """A rule, and the variable of it that is the individual."""
 
     rule: syntax.SemanticRule
     file: syntax.RuleFile
@@ -152,7 +149,7 @@ class _Question:
     """Whether the trigger, or an earlier condition, has given the variable its value."""
 
     def answer(self) -> WhyNot:
-        """What keeps the rule from firing."""
+        """The reason why the rule does not fire."""
         self._ask()
         rule, name = self.rule.name, self.names.term(self.name)
         if unmet := first_unmet(self.steps):
@@ -165,7 +162,7 @@ class _Question:
         return WhyNot(rule, self.name, self.variable, self.holds, answer, tuple(self.steps))
 
     def _ask(self) -> None:
-        """Look at the trigger, each condition, and what is remembered."""
+        """Look at the trigger, each condition, and the memory."""
         self._trigger()
         solutions: Sequence[Solution] = [self._start()]
         conditions = sorted(
@@ -324,7 +321,7 @@ class _Question:
             self._tell(condition, not found, self.names.solution(prober.bindings))
         return [dict(prober.bindings)] if found is not condition.negated else ()
 
-    # What is remembered
+    # Memory
 
     def _remembered(self, solutions: Sequence[Solution]) -> None:
         memory, rule = self.present.memory, self.rule
@@ -386,12 +383,10 @@ def why_no_solution(
 ) -> WhyNot:
     """The first part of a query that leaves no solution with an individual.
 
-    ``default`` is what the query matches outside its windows; ``prefixes`` are those of its text.
-    Without a ``variable`` the individual is the value of the one that gets furthest. Its windows
-    are taken as they were computed last; each part is evaluated anew, from the individual on.
-
-    Raises:
-        UnsupportedQuery: a part of the query cannot be evaluated alone.
+    ``default`` is the graph that the query matches outside its windows; ``prefixes`` are those of
+    its text. Without a ``variable`` the individual is the value of the one that gets furthest.
+    Windows have their last computed content; each part is evaluated anew, from the individual on.
+    Raises UnsupportedQuery if a part of the query cannot be evaluated alone.
     """
     reads = _reads(running, default)
     names = ShortNames(prefixes)
@@ -401,7 +396,7 @@ def why_no_solution(
 
 @dataclass(frozen=True, slots=True)
 class _Reads:
-    """What a query reads: its default graph, and copies of its windows with all of their content.
+    """The data that a query reads: its default graph, and full copies of its windows.
 
     ``known`` is the default graph together with the windows that are part of it.
     """
@@ -451,10 +446,10 @@ class _Together:
 
 
 def _starting(pattern: Pattern, name: str) -> Pattern:
-    """The pattern without solutions in which a variable has another value than the one given.
+    """The pattern, restricted as far as possible to the given value of a variable.
 
-    Others may stay. Each block of triples that binds the variable starts at its value, so it costs
-    what it matches with that.
+    Each block of triples that binds the variable starts at its value, so it costs no more than its
+    matches with that value. Solutions with other values may remain.
     """
 
     def inside(part: Pattern) -> Pattern:
@@ -487,7 +482,7 @@ def _starting(pattern: Pattern, name: str) -> Pattern:
 
 
 def _is_plain(pattern: TriplePattern) -> bool:
-    """Whether it is no path: one of no steps would lead from the value to itself."""
+    """Whether it is no path: a path of no steps would lead from the value to itself."""
     return isinstance(pattern.predicate, IRI | Variable)
 
 
@@ -497,7 +492,7 @@ def _reads(running: ContinuousQuery, default: TripleIndex) -> _Reads:
     windows: dict[IRI, TripleIndex] = {}
     for name, window in zip(defined, running.windows, strict=True):
         shapes[name], windows[name] = window.shape, TripleIndex()
-        # Its own index has only what the patterns of queries read.
+        # The index of the window has only the triples that patterns of queries read.
         for triple in window.graph:
             windows[name].add(triple)
     sources = sources_of(running.query, shapes, {})
@@ -517,7 +512,7 @@ def _tried(
     )
     holds = any(each.get(variable) == name for each in reads.solutions(query, given))
     if variable and prober.holds(query.form.pattern) and not holds:
-        # Each part has solutions, but an optional one has none, or has another value.
+        # All parts have solutions, but an optional one has none, or another value.
         prober.steps.append(TriedPart("query", "all parts together", False, 0))
     if holds:
         answer = f"query {running.name} has a solution for {told}"

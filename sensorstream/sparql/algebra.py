@@ -24,7 +24,7 @@ from collections.abc import Mapping
 from dataclasses import field
 from datetime import timedelta
 from enum import Enum
-from typing import Final, Protocol, TypeAlias
+from typing import ClassVar, Final, Protocol, TypeAlias
 from typing import Literal as OneOf
 
 from sensorstream.errors import Position
@@ -45,13 +45,13 @@ class Variable(Frozen):
 
 
 class OfPath(Frozen):
-    """A way along one path."""
+    """A path made of one path."""
 
     path: Path
 
 
 class OfPaths(Frozen):
-    """A way along two paths, both or either."""
+    """A path made of two paths."""
 
     left: Path
     right: Path
@@ -82,7 +82,7 @@ class ZeroOrOne(OfPath):
 
 
 class NegatedSet(Frozen):
-    """``!(a|^b)``: one step along any property but ``forward``, or against any but ``backward``.
+    """``!(a|^b)``: a step along any property but ``forward``, or against any but ``backward``.
 
     A direction without members is not walked, unless both are empty (``!()`` walks forward).
     """
@@ -126,7 +126,7 @@ TURNED: Final[Mapping[str, Comparing]] = {
     "<=": ">=",
     ">=": "<=",
 }
-"""The operator that says the same of two values in the other order."""
+"""The operator that compares the same two values in the other order."""
 
 
 class Comparison(Frozen):
@@ -217,7 +217,7 @@ PatternTerm: TypeAlias = Variable | IRI | BlankNode | Literal
 
 
 class TriplePattern(Frozen):
-    """One triple, or one path between two ends."""
+    """A triple, or a path between two ends."""
 
     subject: PatternTerm
     predicate: Variable | Path
@@ -225,7 +225,7 @@ class TriplePattern(Frozen):
 
     @property
     def parts(self) -> tuple[PatternTerm, Variable | Path, PatternTerm]:
-        """All three."""
+        """Subject, predicate and object."""
         return (self.subject, self.predicate, self.object)
 
 
@@ -236,26 +236,31 @@ class BGP(Frozen):
 
 
 class OfPattern(Frozen):
-    """What is made of the solutions of one pattern."""
+    """A pattern made of the solutions of a pattern."""
 
     pattern: Pattern
 
 
 class OfPatterns(Frozen):
-    """What is made of the solutions of two patterns."""
+    """A pattern made of the solutions of two patterns."""
 
+    kept: ClassVar[tuple[str, ...]] = ("left", "right")
+    """The sides that are part of every solution; the other may be missing (or must be)."""
+    word: ClassVar[str] = ""
+    """The word between the groups that it combines, if it is written so."""
     left: Pattern
     right: Pattern
 
 
 class WithOptional(OfPatterns):
-    """Of two patterns one may be missing; the condition belongs to that one and sees both."""
+    """Two patterns, one of them optional; the condition belongs to that one and sees both."""
 
+    kept = ("left",)
     condition: Expression | None = None
 
 
 class Join(OfPatterns):
-    """Both patterns."""
+    """The solutions of both patterns together."""
 
 
 class LeftJoin(WithOptional):
@@ -273,11 +278,16 @@ class Filter(Frozen):
 
 
 class Union(OfPatterns):
-    """Either pattern."""
+    """The solutions of either pattern."""
+
+    kept = ()
+    word = "UNION"
 
 
 class Minus(OfPatterns):
     """``left MINUS { right }``."""
+
+    kept = ("left",)
 
 
 class Extend(OfPattern):
@@ -310,14 +320,14 @@ class Values(Frozen):
 
 
 class GroupKey(Frozen):
-    """One GROUP BY condition; without a variable its value cannot be selected."""
+    """A GROUP BY condition; without a variable its value cannot be selected."""
 
     expression: Expression
     variable: Variable | None = None
 
 
 class Group(OfPattern):
-    """One solution for each group: the keys' variables and the aggregates' variables.
+    """A solution for each group: the keys' variables and the aggregates' variables.
 
     Without keys all solutions are one group, even if there are no solutions (section 18.5.1).
     """
@@ -330,24 +340,27 @@ class Group(OfPattern):
 
 
 class Consumption(Enum):
-    """Which of the left solutions that fit a right one SEQ joins with it."""
+    """The choice of the left solutions that SEQ joins with a right one, among those that fit."""
 
     UNRESTRICTED = "UNRESTRICTED"
-    """All: the paper's."""
+    """All that fit, as in the paper."""
     RECENT = "RECENT"
-    """Those that ended last; of these, those that started last."""
+    """The last that ended; of these, the last that started."""
     CHRONOLOGICAL = "CHRONOLOGICAL"
-    """The one that ended first; a solution of either side is used once."""
+    """The first that ended; a solution of either side is used once."""
 
 
 class Seq(OfPatterns):
     """``{ left } SEQ { right }``: right starts strictly after left has ended (SeqJoin)."""
 
+    word = "SEQ"
     consumption: Consumption = Consumption.UNRESTRICTED
 
 
 class Equals(OfPatterns):
     """``{ left } EQUALS { right }``: both have the same interval (EqJoin)."""
+
+    word = "EQUALS"
 
 
 class OptionalSeq(WithOptional):
@@ -357,12 +370,17 @@ class OptionalSeq(WithOptional):
     belongs to the optional side, as in :class:`LeftJoin`, and sees both sides.
     """
 
+    kept = ("right",)
+    word = "OPTIONALSEQ"
+
 
 class EqualsOptional(WithOptional):
     """``{ left } EQUALSOPTIONAL { right FILTER(condition) }`` (EqLeftJoin).
 
     ``left`` must be there; ``right`` may have the same interval.
     """
+
+    word = "EQUALSOPTIONAL"
 
 
 class Window(Frozen):
@@ -373,7 +391,7 @@ class Window(Frozen):
 
 
 class Stream(Frozen):
-    """``STREAM name { pattern }``: in a pattern in time, what happens in one stream."""
+    """``STREAM name { pattern }``: in a pattern in time, the events of one stream."""
 
     name: IRI
     pattern: Pattern
@@ -385,10 +403,10 @@ class Stream(Frozen):
 class Each(Frozen):
     """``EACH member IN members FROM first TO last { pattern }``, of rule sets only.
 
-    The pattern must match for each member of an RDF list. Its variables that stand nowhere else in
-    the rule are other ones for each member; all others are shared. With FROM and TO the matches are
-    a chain: what ``last`` is at a member, ``first`` is at the next; outside, ``first`` is that of
-    the first member and ``last`` that of the last one. An empty list matches nothing.
+    The pattern must match for each member of an RDF list. Variables that stand only in it are
+    separate for each member; all others are shared. FROM and TO make the matches a chain: the value
+    of ``last`` at a member is that of ``first`` at the next; outside, ``first`` is that of the
+    first member and ``last`` that of the last one. An empty list matches nothing.
     """
 
     member: Variable
@@ -402,7 +420,7 @@ class Each(Frozen):
 
 
 class OrderCondition(Frozen):
-    """One condition of ORDER BY."""
+    """A condition of ORDER BY."""
 
     expression: Expression
     descending: bool = False
@@ -415,17 +433,17 @@ class OrderBy(OfPattern):
 
 
 class Project(OfPattern):
-    """Only these variables."""
+    """The solutions with only these variables."""
 
     variables: tuple[Variable, ...]
 
 
 class Distinct(OfPattern):
-    """Each solution once."""
+    """The solutions without duplicates."""
 
 
 class Reduced(OfPattern):
-    """Each solution at least once; the evaluation chooses how often."""
+    """The solutions, with a number of duplicates that the evaluation chooses."""
 
 
 class Slice(OfPattern):
@@ -435,6 +453,12 @@ class Slice(OfPattern):
     limit: int | None = None
 
 
+BETWEEN: Final = {each.word: each for each in (Union, Seq, Equals, OptionalSeq, EqualsOptional)}
+"""The operators between two groups, by word."""
+OneByOne: TypeAlias = Join | LeftJoin | Filter | Minus | Extend
+"""Patterns that handle the solutions of their kept patterns one by one."""
+Modifier: TypeAlias = Slice | Distinct | Reduced | OrderBy
+"""Patterns that leave solutions out, or order them."""
 InTime: TypeAlias = Seq | Equals | OptionalSeq | EqualsOptional
 """The operators that compare their sides by the intervals in which these happen."""
 Pattern: TypeAlias = (
@@ -464,7 +488,7 @@ Pattern: TypeAlias = (
 
 
 class WindowKind(Enum):
-    """How a window moves."""
+    """The way a window moves."""
 
     SLIDING = "sliding"
     TUMBLING = "tumbling"
@@ -476,7 +500,7 @@ class WindowKind(Enum):
 
 
 class WindowUnit(Enum):
-    """What enters and leaves a window: the elements that a numeric range counts."""
+    """The elements that enter and leave a window, which a numeric range counts."""
 
     TRIPLES = "triples"
     INDIVIDUALS = "individuals"
@@ -512,14 +536,14 @@ class WindowDefinition(Frozen):
 
 
 class Relation(Enum):
-    """Which stream of solutions a query makes of its changing result."""
+    """The stream of solutions that a query makes of its changing result."""
 
     RSTREAM = "RSTREAM"
     """The whole result at each report."""
     ISTREAM = "ISTREAM"
-    """What is new since the last report."""
+    """The additions since the last report."""
     DSTREAM = "DSTREAM"
-    """What was removed since the last report."""
+    """The removals since the last report."""
 
 
 class Registration(Frozen):
@@ -533,16 +557,16 @@ class Registration(Frozen):
 
 
 class ReportKind(Enum):
-    """When a continuous query reports."""
+    """The event that makes a continuous query report."""
 
     CHANGE = "CHANGE"
     INSTANT = "INSTANT"
-    """After all events of one time."""
+    """The end of all events of one time."""
     WINDOW_CLOSE = "WINDOW CLOSE"
     PERIOD = "PERIOD"
-    """Every ``every``: a length of time."""
+    """The end of each ``every``, a length of time."""
     TRIPLES = "TRIPLES"
-    """Every ``every`` triples that arrived."""
+    """The arrival of ``every`` triples."""
 
 
 class ReportClause(Frozen):
@@ -572,7 +596,7 @@ class Dataset(Frozen):
 
 
 class ValidTime(Frozen):
-    """``AT "start"``: what held then; ``DURING "start"/"end"``: what held at a time between.
+    """``AT "start"``: statements that held then; ``DURING "start"/"end"``: at a time between.
 
     The times are as written: only the deployment knows its time line. DURING is half open: a
     statement that began at ``end`` is not seen. ``end`` is None for AT. A variable is the time of a
@@ -584,10 +608,10 @@ class ValidTime(Frozen):
 
 
 class Placing(Protocol):
-    """Where the parts of a text stand (:class:`.Places`)."""
+    """The places of the parts of a text (:class:`.Places`)."""
 
     def of(self, part: object) -> Position:
-        """Where a part of the meaning was written."""
+        """The place where a part of the meaning was written."""
 
 
 # Query forms (section 16)
@@ -616,7 +640,7 @@ class Describe(Frozen):
 
 
 class Query(Frozen):
-    """One query, with its dataset and, if it is continuous, how it reports."""
+    """A query with its dataset and, if it is continuous, its reports."""
 
     form: Select | Ask | Construct | Describe
     dataset: Dataset = Dataset()
@@ -625,10 +649,10 @@ class Query(Frozen):
     base: IRI | None = None
     """The base of ``IRI("text")``; None also if that function is not called."""
     valid_time: ValidTime | None = None
-    """For a query over history only."""
+    """The valid time of a query over history."""
     alert: AlertClause | None = None
     places: Placing | None = field(default=None, compare=False, repr=False)
-    """Where its parts stand in the text that it was read from; no part of its meaning."""
+    """The places of its parts in its text; they do not belong to its meaning."""
 
 
 # Updates (SPARQL 1.1 Update, section 3)
@@ -720,6 +744,6 @@ Operation: TypeAlias = (
 
 
 class Update(Frozen):
-    """Operations, one after the other."""
+    """A sequence of operations."""
 
     operations: tuple[Operation, ...]

@@ -1,4 +1,4 @@
-"""What is allowed in a query that is answered at once: by `/sparql` or in a semantic rule.
+"""Checks of queries that are answered at once: by `/sparql` or in a semantic rule.
 
 Each part of SPARQL is answered or refused with its place; nothing is read and then ignored.
 """
@@ -43,11 +43,9 @@ def check_answerable(
 ) -> None:
     """Refuse the parts of a query that cannot be answered.
 
-    Args:
-        parsed: the query or update.
-        message_graphs: whether the named graphs of messages can be read. Such a graph may be empty
-            at the moment, so that any name is possible but those of the system.
-        history: whether history is asked, which has AT, DURING and another graph.
+    ``message_graphs``: the named graphs of messages can be read; such a graph may be empty at the
+    moment, so any name is possible except those of the system. ``history``: history is asked, which
+    has AT, DURING and another graph.
 
     Raises:
         QueryError: SERVICE (queries send no requests), parts of continuous queries only (windows,
@@ -99,11 +97,9 @@ def read_answerable(
 ) -> Query:
     """Read a query that a copy of the knowledge base can answer; ``most_tokens`` as for the parser.
 
-    ``names_only``: it must not describe classes; see :func:`.check_named`.
-
-    Raises:
-        QueryError: not SPARQL 1.1, or a part of it that is refused, with the position; or a
-            reserved name that no graph has.
+    ``names_only``: it must not describe classes; see :func:`.check_named`. Raises QueryError, with
+    the position, if it is not SPARQL 1.1, or has a refused part, or a reserved name that no graph
+    has.
     """
     parsed = read_query(text, start=Position("query", 1, 1), most_tokens=most_tokens)
     check_answerable(parsed, message_graphs=True)
@@ -115,10 +111,9 @@ def read_answerable(
 
 
 def check_graphs(names: Iterable[str], parameter: str, *, history: bool = False) -> None:
-    """Refuse names that no graph can have; ``parameter`` names where they were given.
+    """Refuse names that no graph can have; ``parameter`` names their source.
 
-    Raises:
-        QueryError: there is no such graph.
+    Raises QueryError if there is no such graph.
     """
     graphs = _Graphs(HISTORY_GRAPHS, message=False) if history else _Graphs(GRAPHS, message=True)
     for name in names:

@@ -46,10 +46,9 @@ class DescribedClass:
 def described(query: Query) -> tuple[Query, tuple[DescribedClass, ...]]:
     """The classes that a query describes completely, and the query that asks for them by name.
 
-    What the query asks of such a class is looked for in a named graph of its own (see
-    :func:`graph_of`), so that no variable finds the class. A description with a
-    variable stays as it is written, and so does one whose nodes the query uses for anything but a
-    class.
+    Patterns about such a class are matched in a named graph of its own (see :func:`graph_of`), so
+    that no variable finds the class. A description with a variable is not replaced, nor is one
+    whose nodes the query also uses for anything but a class.
     """
     found: dict[IRI, DescribedClass] = {}
 
@@ -60,10 +59,9 @@ def described(query: Query) -> tuple[Query, tuple[DescribedClass, ...]]:
 
 
 def check_named(query: Query) -> None:
-    """Refuse a query that describes a class, where classes are known by their names alone.
+    """Refuse a query that describes a class, where classes are known only by name.
 
-    Raises:
-        UnsupportedQuery: it does; the error has its place and the definition to write.
+    Raises UnsupportedQuery with the place and the definition to write.
     """
     classes = described(query)[1]
     if classes:
@@ -91,7 +89,7 @@ def name_of(description: str) -> IRI:
 
 
 def descriptions(query: Query) -> Iterator[TriplePattern]:
-    """The patterns of a query that ask how a class is written."""
+    """The patterns of a query about the form of a class."""
     for part in nodes(query, TriplePattern):
         if part.predicate in DESCRIBING:
             yield part
@@ -125,7 +123,7 @@ def _renamed(patterns: Sequence[TriplePattern], found: dict[IRI, DescribedClass]
 
 
 def _outside(part: PatternTerm, classes: Mapping[PatternTerm, DescribedClass]) -> PatternTerm:
-    """What a term becomes: patterns in different graphs share variables, not blank nodes."""
+    """The term for a pattern in another graph: patterns there share variables, not blank nodes."""
     if part in classes:
         return classes[part].name
     return Variable(f".{part[2:]}") if isinstance(part, BlankNode) else part
@@ -144,7 +142,7 @@ class _Group:
                 self._into.setdefault(each.object, []).append(each)
 
     def classes(self) -> Iterator[DescribedClass]:
-        """The classes that are described, without those that are only part of another."""
+        """The described classes, without those that are only part of another."""
         for node, told in self._of.items():
             is_described = any(each.predicate in DESCRIBING for each in told)
             if is_described and any(each.predicate in _OF_A_CLASS for each in self._uses(node)):
@@ -153,7 +151,7 @@ class _Group:
                     yield described
 
     def _uses(self, node: BlankNode) -> Iterator[TriplePattern]:
-        """The patterns that say something of a class, and do not describe it."""
+        """The patterns about a class that do not describe it."""
         yield from self._into.get(node, ())
         yield from (each for each in self._of[node] if each.predicate in _OF_TWO_CLASSES)
 

@@ -38,7 +38,7 @@ METRIC_DISTANCE: Final = IRI("http://www.opengis.net/def/function/geosparql/metr
 DIVIDE: Final = IRI("urn:sensorstream:function:divide")
 IS_OF: Final = IRI("urn:sensorstream:function:isOf")
 _PLACES: Final = Decimal("1e-18")
-"""As exact as a decimal is everywhere here."""
+"""The precision of decimals, the same everywhere."""
 _MOST: Final = Decimal("1e20")
 
 
@@ -47,7 +47,7 @@ class Extension:
     """A function of two arguments, and the datatype of its values.
 
     ``value`` raises TermError where it has none; ``check`` raises it for a second argument with
-    which it never has one.
+    which the function never has a value.
     """
 
     datatype: str
@@ -63,7 +63,7 @@ class Extension:
 
 
 def fault_of_call(function: IRI, arguments: Sequence[object]) -> str:
-    """Why a call of one of :data:`EXTENSIONS` never has a value; empty if it may have one."""
+    """The reason why a call of an extension never has a value; empty if it may have one."""
     extension = EXTENSIONS.get(function)
     if extension is None:
         return ""
@@ -79,7 +79,7 @@ def fault_of_call(function: IRI, arguments: Sequence[object]) -> str:
 
 
 def _local(time: Term, zone: Term) -> Literal:
-    """A dateTime as the clocks of a time zone show it: the same moment, another offset."""
+    """A dateTime in the offset of a time zone: the same moment."""
     there = _zone(zone)
     moment = time_of(time)
     if (
@@ -97,7 +97,7 @@ def _local(time: Term, zone: Term) -> Literal:
         offset = None
     if offset is None:
         raise TermError(f"'{time}' is outside the years 1 to 9999")
-    # Before time zones were of whole minutes, the seconds are left out.
+    # Historical offsets with seconds are cut to whole minutes.
     minutes = int(offset.total_seconds() // 60)
     local = TimelineMoment(EXACT.add(moment.utc, Decimal(minutes * 60)), minutes)
     text = moment_text(local, xsd.DATE_TIME)
@@ -135,10 +135,10 @@ def _metric_distance(one: Term, other: Term) -> Literal:
 
 
 def _divide(one: Term, other: Term) -> Literal:
-    """How often a length of time has room in another.
+    """The quotient of two lengths of time.
 
     Source: XPath Functions 3.1, op:divide-dayTimeDuration-by-dayTimeDuration; an xsd:duration
-    without months will do.
+    without months is accepted.
     """
     length = _divisor(other)
     seconds = _seconds(one)

@@ -52,7 +52,7 @@ _REFERENCE: Final = re.compile(r"\\(.)|\$(\d+)|(\\)", re.S)
 
 
 class Trait(Enum):
-    """What engines and checks must know of a function."""
+    """A property of a function that engines and checks need."""
 
     UNREPEATABLE = "it has a new value at each call: results that use it cannot be retracted"
     OF_EVENT = "it is of the interval of a solution over time"
@@ -234,7 +234,7 @@ def _replace(
 
 
 def _written_out(new: str, groups: int) -> Callable[[Any], str]:
-    """What stands for a match: ``$1`` is a group, ``\\$`` a dollar."""
+    """The replacement of a match: ``$1`` is a group, ``\\$`` a dollar."""
     if _REFERENCE.search(new) is None:
         return lambda match: new
 
@@ -325,7 +325,7 @@ def _strdt(lexical: Term | None, datatype: Term | None) -> Term | None:
 
 
 def iri_function(base: str) -> Function:
-    """IRI(): relative IRIs are resolved against ``base``."""
+    """The function IRI(), which resolves relative IRIs against ``base``."""
 
     def function(term: Term | None) -> Term | None:
         if isinstance(term, IRI):

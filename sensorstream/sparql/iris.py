@@ -43,7 +43,7 @@ def _parts(iri: str) -> dict[str, str | None]:
 
 
 def _without_dots(path: str | None) -> str:
-    """RFC 3986, section 5.2.4."""
+    """Remove dot segments from a path (RFC 3986, section 5.2.4)."""
     kept: list[str] = []
     segments = (path or "").split("/")
     for number, segment in enumerate(segments):

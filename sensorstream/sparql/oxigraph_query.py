@@ -1,7 +1,7 @@
-"""How long an answer of Oxigraph may take.
+"""Bounds for the time of an answer of Oxigraph.
 
-Nothing can interrupt it, so the steps of a query are bounded before. All patterns count as if none
-had a variable in common, since its order of joins is its own.
+A query cannot be interrupted, so its steps are bounded before. All patterns count as if no two
+shared a variable, since Oxigraph chooses the order of joins.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from sensorstream.sparql.functions import Trait, named
 from sensorstream.sparql.text_bounds import parts_of
 
 STEPS: Final = 300_000
-"""Steps that a query may take where it cannot be ended: at worst about a third of a second."""
+"""The most steps of a query that cannot be ended: at worst about a third of a second."""
 _GROWING: Final = named(Trait.GROWING) | {"GROUP_CONCAT"}
-"""Functions whose result may be any number of times as long as their argument."""
+"""Functions whose result may be many times as long as their argument."""
 
 
 def steps_of(meaning: object, count: Callable[[TriplePattern], int], triples: int) -> float:
-    """The most steps of a query or pattern over ``triples`` triples.
+    """An upper bound of the steps of a query or pattern over ``triples`` triples.
 
-    ``count`` tells at least how many of them match a pattern without a path.
+    ``count`` gives a lower bound of the matches of a pattern without a path.
     """
     steps = 1.0
     for part in parts_of(meaning):
@@ -39,7 +39,7 @@ def steps_of(meaning: object, count: Callable[[TriplePattern], int], triples: in
             case algebra.Values(_, rows):
                 steps *= max(1, len(rows))
             case algebra.Call("CONCAT", arguments):
-                # What it makes may be what the next one doubles.
+                # Its result may be doubled by the next one.
                 steps *= max(1, len(arguments))
             case algebra.Call(name) | Aggregate(name) if name in _GROWING:
                 return math.inf
@@ -49,7 +49,7 @@ def steps_of(meaning: object, count: Callable[[TriplePattern], int], triples: in
 
 
 def _length(path: object) -> int:
-    """The steps of a path; one that is repeated may lead from each node to each."""
+    """The steps of a path; a repeated one may lead from each node to each."""
     found = 0
     for part in parts_of(path):
         match part:

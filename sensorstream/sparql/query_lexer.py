@@ -16,6 +16,7 @@ from lark.lexer import Lexer
 
 from sensorstream.errors import Position, QueryError
 from sensorstream.grammars import Lines
+from sensorstream.sparql.algebra import BETWEEN
 from sensorstream.sparql.functions import FUNCTIONS
 
 _BASE: Final = (
@@ -112,16 +113,16 @@ _SILENT: Final = (
 _KEPT: Final = (
     # SPARQL
     *("DISTINCT", "REDUCED", "NAMED", "UNDEF", "SILENT", "CLEAR", "DROP", "ADD", "MOVE", "COPY"),
-    *("DEFAULT", "ALL", "UNION", "NOT", "COUNT", "TRUE", "FALSE", "ASC", "DESC"),
+    *("DEFAULT", "ALL", "NOT", "COUNT", "TRUE", "FALSE", "ASC", "DESC"),
     # Streams
     *("RSTREAM", "ISTREAM", "DSTREAM", "QUERY", "RANGE", "TRIPLES", "INDIVIDUALS", "LANDMARK"),
     *("SLIDINGTRIPLES", "SLIDINGINSTANCES", "SLIDINGDURATION"),
-    *("SEQ", "EQUALS", "OPTIONALSEQ", "EQUALSOPTIONAL"),
+    *BETWEEN,
     *("UNRESTRICTED", "RECENT", "CHRONOLOGICAL"),
 )
 KEYWORDS: Final = {word: f"_{word}" for word in _SILENT} | {word: word for word in _KEPT}
 AGGREGATES: Final = frozenset(("SUM", "MIN", "MAX", "AVG", "SAMPLE"))
-# What follows one of these in a registration is a name, even if it is a keyword.
+# The word after one of these in a registration is a name, even if it is a keyword.
 _NAMING: Final = frozenset(("QUERY", "RSTREAM", "ISTREAM", "DSTREAM", "_STREAM"))
 
 DEEPEST: Final = 200
@@ -143,10 +144,9 @@ class QueryText(Lines):
     __slots__ = ("_shifts",)
 
     def __init__(self, text: str, start: Position) -> None:
-        """Take a text; ``start`` is where its first character stands.
+        """Take a text whose first character is at ``start``.
 
-        Raises:
-            QueryError: an escape such as ``\\uD800`` that is not a character.
+        Raises QueryError for an escape such as ``\\uD800`` that is not a character.
         """
         super().__init__(text, start)
         self._shifts: list[tuple[int, int]] = []
@@ -229,14 +229,13 @@ def tokens(source: QueryText) -> Iterator[Lexeme]:
 
 
 def check_tokens(source: QueryText, most: int) -> None:
-    """Refuse a text of many tokens before it is parsed, which takes ten times as long.
+    """Refuse a text of too many tokens before it is parsed, which takes ten times as long.
 
-    Raises:
-        QueryError: it has more than ``most`` tokens, with the place of the first too many.
+    Raises QueryError with the place of the first token above ``most``.
     """
     text = source.text
     found = offset = 0
-    # Each has a character at least. What is no token is told by the parser.
+    # A token has at least one character. The parser reports what is no token.
     while len(text) > most and (match := _PATTERN.match(text, offset)) is not None:
         found += match.lastgroup != "SPACE"
         if found > most:
@@ -282,8 +281,8 @@ class SparqlLexer(Lexer):
     """The adapter that gives :func:`tokens` to Lark."""
 
     def __init__(self, lexer_conf: object) -> None:
-        """Accept Lark's configuration, which is not needed."""
+        """Ignore Lark's configuration."""
 
-    # Lark's older interface for custom lexers: it hands over what was given to parse().
+    # Lark's older interface for custom lexers: it hands over the argument of parse().
     def lex(self, data: QueryText) -> Iterator[Token]:  # type: ignore[override]
         return (Token(*each) for each in tokens(data))

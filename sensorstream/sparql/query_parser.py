@@ -1,4 +1,4 @@
-"""Text to algebra."""
+"""Parsing: from text to algebra."""
 
 from __future__ import annotations
 
@@ -37,22 +37,22 @@ class Parsed(Generic[_Meaning]):
     meaning: _Meaning
     places: Places
     prefixes: Mapping[str, str]
-    """Without the colon, those of the file included."""
+    """The prefixes without the colon, those of the file included."""
 
     @property
     def start(self) -> Position:
-        """Where the text begins."""
+        """The place where the text begins."""
         return self.places.start
 
     def position(self, part: object) -> Position:
-        """Where a term, variable, path or filter was first written, or an operator or clause is.
+        """The place where a term, variable, path or filter was first written, or of a clause.
 
-        For a part that is not in the text, or of another kind: the start of the text.
+        For other parts, and parts that are not in the text: the start of the text.
         """
         return self.places.first.get(part) or self.operation(part, self.start)
 
     def operation(self, node: object, otherwise: Position) -> Position:
-        """Where an operator or the name of a function stands."""
+        """The place of an operator or the name of a function."""
         return self.places.each.get(id(node), (node, otherwise))[1]
 
 
@@ -71,11 +71,7 @@ def parse_query(text: str, *, file: str = "query", base: str | None = None) -> Q
 
 
 def parse_update(text: str, *, file: str = "update", base: str | None = None) -> Update:
-    """The operations that a text means; see :func:`parse_query`.
-
-    Raises:
-        QueryError: as for a query.
-    """
+    """The operations of a text; parameters and errors are those of :func:`parse_query`."""
     return read_update(text, start=Position(file, 1, 1), base=base).meaning
 
 
@@ -89,11 +85,8 @@ def read_query(
 ) -> Parsed[Query]:
     """A query that may stand inside a file, with the places of its parts.
 
-    ``start`` is the place of the text's first character. ``prefixes`` (without the colon) need
-    no declaration.
-
-    Raises:
-        QueryError: as for :func:`parse_query`, or it has more than ``most_tokens``.
+    ``start`` is the place of the text's first character. ``prefixes`` (without the colon) need no
+    declaration. Raises QueryError as :func:`parse_query` does, also above ``most_tokens``.
     """
     source = _source(text, start)
     if most_tokens is not None:
@@ -113,10 +106,7 @@ def read_update(
     """An update that may stand inside a file; see :func:`read_query`.
 
     Variables of the names ``given`` have a value from outside, as in a rule: they may stand in
-    INSERT DATA and DELETE DATA.
-
-    Raises:
-        QueryError: as for :func:`parse_query`.
+    INSERT DATA and DELETE DATA. Raises QueryError as :func:`parse_query` does.
     """
     source = _source(text, start)
     return _read(source, "update", QueryBuilder(source, base, prefixes, given))
@@ -129,22 +119,15 @@ def read_deletion(
     prefixes: Mapping[str, str] = NO_PREFIXES,
     base: str | None = None,
 ) -> Parsed[Update]:
-    """The update ``DELETE WHERE { text }``; see :func:`read_query`.
-
-    Raises:
-        QueryError: as for :func:`parse_query`.
-    """
+    """The update ``DELETE WHERE { text }``; see :func:`read_update`."""
     source = _source(text, start)
     return _read(source, "deletion", QueryBuilder(source, base, prefixes))
 
 
 def read_rule_set(text: str, *, start: Position) -> Parsed[Update]:
-    """The updates of a rule set, in which EACH may stand; see :func:`read_query`.
+    """The updates of a rule set, in which EACH may stand; see :func:`read_update`.
 
-    How wide it may be as a whole is not bounded but by its length; the caller bounds each update.
-
-    Raises:
-        QueryError: as for :func:`parse_query`.
+    The width of the whole is not bounded, only its length; the caller bounds each update.
     """
     source = _source(text, start)
     builder = QueryBuilder(source, None)
@@ -220,10 +203,10 @@ _INSTEAD: Final = {
     "pattern itself if its other variables are asked for",
     "COMPUTE": "write COMPUTED EVERY 5m",
 }
-"""Words of other languages, and what to write for them."""
+"""Words of other languages, and the words to write for them."""
 _OF_RULES: Final = frozenset(("_EACH",))
-"""What only rule sets have: nothing to expect elsewhere."""
-# Token kinds that begin the same construct are named by that construct; larger sets first.
+"""Tokens of rule sets only: they are not expected elsewhere."""
+# Token kinds that begin the same construct have the name of that construct; larger sets first.
 _TOGETHER: Final = (
     (
         "an expression",

@@ -1,4 +1,4 @@
-"""Algebra to text.
+"""Printing: from algebra to text.
 
 ``parse_query(query_text(q)) == q`` for every query the parser can give, so an evaluator of plain
 SPARQL that gets the text computes what the algebra means. The text is canonical: full IRIs,
@@ -56,22 +56,19 @@ _FORMS: Final[Mapping[type, str]] = {
     algebra.FunctionCall: "{function}({arguments:, })",
     algebra.Exists: "EXISTS {pattern!g}",
     Aggregate: "{name}([{distinct}DISTINCT ]{expression!s}[ ; SEPARATOR = {separator!q}])",
-    # What stands before a group in braces
+    # Text before a group in braces
     algebra.Graph: "GRAPH {name}",
     algebra.Service: "SERVICE[{silent} SILENT] {endpoint}",
     algebra.Window: "WINDOW {name}",
     algebra.Stream: "STREAM {name}",
     algebra.Each: "EACH {member} IN {members}[ FROM {first} TO {last}]",
     # Operators between groups
-    algebra.Union: "UNION",
+    **{each: word for word, each in algebra.BETWEEN.items()},
     algebra.Seq: "SEQ{consumption!c}",
-    algebra.Equals: "EQUALS",
-    algebra.OptionalSeq: "OPTIONALSEQ",
-    algebra.EqualsOptional: "EQUALSOPTIONAL",
     # Clauses
     algebra.AlertClause: "ALERT {severity} {text!q}[ KEY {key!q}]",
     algebra.Registration: "REGISTER {relation!r} {name} AS",
-    # Operations, or what stands before their triples
+    # Operations, or the text before their triples
     algebra.InsertData: "INSERT DATA",
     algebra.DeleteData: "DELETE DATA",
     algebra.DeleteWhere: "DELETE WHERE",
@@ -165,7 +162,7 @@ def _optional(pattern: Pattern, condition: Expression | None) -> Iterator[str]:
 
 
 def _element(pattern: Pattern) -> Iterator[str]:
-    """One element of a group, which joins with those before it."""
+    """An element of a group, which joins with those before it."""
     match pattern:
         case (
             algebra.Graph()
@@ -177,26 +174,24 @@ def _element(pattern: Pattern) -> Iterator[str]:
             yield from _braces(_TEXT.of(pattern), content(pattern.pattern))
         case algebra.Values():
             yield from _values(pattern)
-        case algebra.OfPatterns() if type(pattern) in _FORMS:
+        case algebra.OfPatterns() if pattern.word:
             yield from _combined(pattern)
         case _:
             yield from _braces("", content(pattern))
 
 
 def _combined(pattern: algebra.OfPatterns) -> Iterator[str]:
-    left, right = pattern.left, pattern.right
-    if isinstance(pattern, algebra.OptionalSeq):
-        # The optional side: its filter must not merge with that of the operator.
-        yield from _braces("", _optional(left, pattern.condition))
-    elif isinstance(left, algebra.OfPatterns) and type(left) in _FORMS:
-        yield from _combined(left)
-    else:
-        yield from _braces("", content(left))
-    yield _TEXT.of(pattern)
-    if isinstance(pattern, algebra.EqualsOptional):
-        yield from _braces("", _optional(right, pattern.condition))
-    else:
-        yield from _braces("", content(right))
+    for name in ("left", "right"):
+        side = getattr(pattern, name)
+        if name == "right":
+            yield _TEXT.of(pattern)
+        if isinstance(pattern, algebra.WithOptional) and name not in pattern.kept:
+            # The filter of the optional side must not merge with that of the operator.
+            yield from _braces("", _optional(side, pattern.condition))
+        elif name == "left" and isinstance(side, algebra.OfPatterns) and side.word:
+            yield from _combined(side)
+        else:
+            yield from _braces("", content(side))
 
 
 def _values(values: algebra.Values) -> Iterator[str]:
@@ -236,7 +231,7 @@ def is_sub_select(pattern: Pattern) -> bool:
 
 
 def modified(pattern: Pattern) -> Modified:
-    """The clauses of a SELECT, or those that may follow any other query's group."""
+    """The clauses of a SELECT, or those after the group of any other query."""
     limits: algebra.Slice | None = None
     mark = ""
     columns: tuple[Variable, ...] = ()
@@ -537,7 +532,7 @@ def _quads(quads: tuple[algebra.Quad, ...]) -> Iterator[str]:
 
 
 def _triple_lines(triples: Iterable[TriplePattern]) -> Iterator[str]:
-    """One line for each triple."""
+    """The triples, each on a line."""
     for triple in triples:
         yield f"{part_text(triple)} ."
 
@@ -564,7 +559,7 @@ def _field(value: Any) -> str:
 
 
 def _graph(graph: IRI | algebra.GraphSet | None) -> str:
-    """What an operation on whole graphs is of: one, some, or the default graph."""
+    """The operand of an operation on whole graphs: one, some, or the default graph."""
     if isinstance(graph, algebra.GraphSet):
         return graph.value
     return f"GRAPH {graph.n3}" if isinstance(graph, IRI) else "DEFAULT"

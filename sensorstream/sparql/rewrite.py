@@ -1,4 +1,4 @@
-"""From the algebra of a query to an equal one that costs less to keep in step.
+"""Rewrites the algebra of a query to an equal one that costs less to keep in step.
 
 Each rule is a function of a pattern; :data:`RULES` is the order in which they are applied, once
 each. The result has the same solutions, with the same multiplicity, on every dataset.
@@ -140,7 +140,7 @@ def _raised(node: Any) -> Any:
 
 
 def _taken(pattern: Pattern, other: Pattern) -> tuple[list[Expression], Pattern]:
-    """The filters on top of an operand that can leave it, and the operand without them."""
+    """The filters on top of an operand that can leave it, and the rest of the operand."""
     match pattern:
         case Filter(condition, inner):
             found, rest = _taken(inner, other)

@@ -1,9 +1,9 @@
-"""How much one text may ask for: its length, its patterns, its lists.
+"""Bounds of a text: its length, its patterns, its lists.
 
-Nothing that reads a query is linear in all of them: Oxigraph's optimiser takes a second for 100
-patterns of a group, more than an hour for 1,000, and 10,000 end the process; the keys of a list
-are written into each other in SQL. So they are bounded before anything but the parser works on
-them. How deep a text may be is bounded by :data:`.DEEPEST`.
+No evaluator is linear in all of them: Oxigraph's optimiser takes a second for 100 patterns of a
+group, more than an hour for 1,000, and 10,000 end the process; the keys of a list are nested in
+SQL. So they are bounded before anything but the parser works on them. The depth of a text is
+bounded by :data:`.DEEPEST`.
 """
 
 from __future__ import annotations
@@ -36,11 +36,7 @@ _LISTS: Final[Mapping[type, tuple[str, str, int]]] = {
 
 
 def check_length(text: str, start: Position) -> None:
-    """Refuse a text before it is read.
-
-    Raises:
-        QueryError: it is longer than :data:`LONGEST`.
-    """
+    """Refuse a text before it is read; raises QueryError above :data:`LONGEST`."""
     if len(text) > LONGEST:
         raise QueryError(
             f"the text has {len(text):,} characters: expected at most {LONGEST:,}", position=start
@@ -50,8 +46,7 @@ def check_length(text: str, start: Position) -> None:
 def check_bounds(meaning: object, start: Position) -> None:
     """Refuse a query or update that is too wide.
 
-    Raises:
-        QueryError: it has more patterns or longer lists than the constants above say.
+    Raises QueryError if it has more patterns or longer lists than the constants above.
     """
     found = patterns_of(meaning)
     if found > MOST_PATTERNS:
@@ -72,7 +67,7 @@ def check_bounds(meaning: object, start: Position) -> None:
 
 
 def patterns_of(node: object) -> int:
-    """How many patterns a part of a text has: triples, steps of paths, VALUES, empty groups."""
+    """The number of patterns of a part: triples, steps of paths, VALUES, empty groups."""
     found = 0
     for each in parts_of(node):
         match each:
@@ -86,7 +81,7 @@ def patterns_of(node: object) -> int:
 
 
 def parts_of(node: object) -> Iterator[object]:
-    """As :func:`.nodes` without those of constants, in any order; it does not recurse."""
+    """The nodes of a part as :func:`.nodes`, except constants, in any order, without recursion."""
     ahead = [node]
     while ahead:
         current = ahead.pop()
@@ -96,7 +91,7 @@ def parts_of(node: object) -> Iterator[object]:
 
 
 def _steps(path: object) -> int:
-    """The steps of a path along one property; a variable or a negated set is one."""
+    """The steps of a path along a property; a variable or a negated set is one step."""
     found, ahead = 0, [path]
     while ahead:
         match ahead.pop():

@@ -1,4 +1,4 @@
-"""Where the parts of a text stand, for those who find a fault after the text has been read."""
+"""The places of the parts of a text, for faults found after the text has been read."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from sensorstream.sparql.walk import nodes
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Places:
-    """The places of the parts of one text.
+    """The places of the parts of a text.
 
     ``first`` is where terms, variables, paths and filters were first written; ``each`` has the
     places of operators, functions and clauses by identity (``id``), with the part itself.
@@ -23,10 +23,10 @@ class Places:
     each: Mapping[int, tuple[object, Position]]
 
     def of(self, part: object) -> Position:
-        """Where a part of the meaning was written.
+        """The place where a part of the meaning was written.
 
-        For one that was made of what is written: the place of its first part that was, variables
-        and constants last, since they may be written elsewhere, too. O(size of the part).
+        For a part made from written ones: the place of its first written part; variables and
+        constants last, since they may be written elsewhere, too. O(size of the part).
         """
         if id(part) in self.each:
             return self.each[id(part)][1]
@@ -42,7 +42,7 @@ class Places:
 
 
 def give_place(error: QueryError, places: Placing | None) -> QueryError:
-    """The error, with the place of the part that it is about, if it names one and has no place."""
+    """The error with the place of the part that it names, if it has no place yet."""
     if error.part is not None and error.position is None and places is not None:
         error.position = places.of(error.part)
     return error

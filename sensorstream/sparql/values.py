@@ -13,7 +13,7 @@ from typing import Final, TypeAlias
 
 from sensorstream.model import xsd
 from sensorstream.model.numerals import decimal_text, double_text, quotient, single
-from sensorstream.model.terms import IRI, BlankNode, Literal, Term, valued
+from sensorstream.model.terms import Literal, Term, valued
 from sensorstream.model.xsd import (
     DATE_TIMES,
     EXACT,
@@ -28,12 +28,11 @@ from sensorstream.model.xsd import (
 )
 
 Number: TypeAlias = int | Decimal | float
-TimeKey: TypeAlias = tuple[int, Decimal, int]
 
 TRUE: Final = Literal("true", xsd.BOOLEAN)
 FALSE: Final = Literal("false", xsd.BOOLEAN)
 _MOST_DIGITS: Final = 4_200
-"""Digits of a whole number, and places of a decimal: Python reads and writes no more than 4,300."""
+"""The most digits of a whole number, and places of a decimal; Python's limit is 4,300."""
 _MOST_BITS: Final = 3 * _MOST_DIGITS
 RANKS: Final[Mapping[str, int]] = dict.fromkeys(NUMERIC_TYPES, 0) | {
     xsd.DECIMAL: 1,
@@ -42,7 +41,7 @@ RANKS: Final[Mapping[str, int]] = dict.fromkeys(NUMERIC_TYPES, 0) | {
 }
 """The rank of each numeric type in the order of promotion."""
 FLOAT: Final = RANKS[xsd.FLOAT]
-"""Results of this rank are rounded to 24 bits."""
+"""The rank whose results are rounded to 24 bits."""
 RANKED: Final = (xsd.INTEGER, xsd.DECIMAL, xsd.FLOAT, xsd.DOUBLE)
 _KNOWN: Final = NUMERIC_TYPES | FAMILIES.keys() | {xsd.STRING, xsd.BOOLEAN, RDF_LANG_STRING}
 _FAMILY_RANKS: Final[Mapping[str, int]] = {"dateTime": 0, "date": 1, "time": 2, "duration": 3}
@@ -51,7 +50,7 @@ _CASTS: Final[Mapping[str, frozenset[str]]] = {
     xsd.DATE: DATE_TIMES | {xsd.DATE},
     xsd.TIME: frozenset({xsd.TIME}),
 }
-"""To which datatypes moments are cast (XPath Functions 3.1, section 19.1)."""
+"""The datatypes to which moments can be cast (XPath Functions 3.1, section 19.1)."""
 
 
 def number(term: Term | None) -> Number | None:
@@ -82,7 +81,7 @@ def promoted(value: Number, to: int) -> Number:
 
 
 def numeral(value: Number | Fraction, of_rank: int) -> Literal | None:
-    """A number as a literal of the type with that rank; None: it has more digits than any may."""
+    """A number as a literal of the type with that rank; None: it has too many digits."""
     if type(value) is Decimal:
         if of_rank < 2 and abs(value.adjusted()) > _MOST_DIGITS:
             return None
@@ -104,7 +103,7 @@ def numeral(value: Number | Fraction, of_rank: int) -> Literal | None:
 
 
 def has_digits(value: Number) -> bool:
-    """Whether a whole number or a decimal has no more digits than any may."""
+    """Whether a whole number or a decimal has no more digits than allowed."""
     if isinstance(value, Decimal):
         return abs(value.adjusted()) <= _MOST_DIGITS
     return not isinstance(value, int) or value.bit_length() <= _MOST_BITS
@@ -136,11 +135,11 @@ def text(term: Term | None) -> str | None:
 
 
 def as_comparable(one: Number, other: Number, to: int) -> tuple[Number, Number]:
-    """Two numbers as those of the type with a rank, as far as it has them."""
+    """Two numbers converted to the type of a rank, as far as that is possible."""
     try:
         return promoted(one, to), promoted(other, to)
     except OverflowError:
-        # An integer beyond all doubles: Python compares it with one as it is.
+        # An integer beyond all doubles: Python can compare it with a double.
         return one, other
 
 
@@ -170,7 +169,7 @@ def compare(left: Term | None, right: Term | None) -> int | None:
 
 
 ORDERS: Final[Mapping[str, Collection[int]]] = {"<": (-1,), ">": (1,), "<=": (-1, 0), ">=": (0, 1)}
-"""What :func:`compare` gives where an operator is true."""
+"""The results of :func:`compare` for which an operator is true."""
 
 
 def equal(left: Term | None, right: Term | None) -> bool | None:
@@ -186,7 +185,7 @@ def equal(left: Term | None, right: Term | None) -> bool | None:
     if order is not None:
         return order == 0
     if left.datatype in FAMILIES and time_order(left, right) == UNORDERED:
-        # With a time zone on one side only it is not certain; of durations it is.
+        # With a time zone on one side only, equality is not certain; for durations it is.
         return None if left.datatype in MOMENTS else False
     if left.language is not None or right.language is not None:
         return False
@@ -203,12 +202,12 @@ def _kind(term: Literal) -> str:
 
 
 def is_valid(term: Literal) -> bool:
-    """Whether the text of a literal is one of its datatype."""
+    """Whether the text of a literal is valid for its datatype."""
     return term.known is not None
 
 
 def time_order(left: Literal, right: Literal) -> int | None:
-    """-1, 0, 1 or :data:`.UNORDERED`; None: of two families, or one is not valid."""
+    """-1, 0, 1 or :data:`.UNORDERED`; None: two families, or an invalid literal."""
     family = FAMILIES.get(left.datatype)
     if family is None or FAMILIES.get(right.datatype) != family:
         return None
@@ -216,10 +215,10 @@ def time_order(left: Literal, right: Literal) -> int | None:
     return None if one is None or other is None else xsd.ordered(one, other)
 
 
-def time_key(term: Literal) -> TimeKey | None:
-    """A key in whose order all times stand: by family, then by value; None: it is no time.
+def time_key(term: Literal) -> tuple[int, Decimal, int] | None:
+    """A key that orders all times: by family, then by value; None: it is no time.
 
-    Values without order among them have one here, so that ORDER BY always gives the same.
+    Times without an order among them have one here, so that ORDER BY is deterministic.
     """
     found = time_of(term)
     if found is None:
@@ -257,7 +256,7 @@ def calculated_time(operator: str, left: Term | None, right: Term | None) -> Lit
 
 
 def signed_time(operator: str, term: Term | None) -> Literal | None:
-    """The same duration, or the other way; None: it is none."""
+    """The same duration, or its negation; None: it is no duration."""
     found = time_of(term)
     if type(term) is not Literal or not isinstance(found, Duration):
         return None
@@ -273,7 +272,7 @@ def time_literal(time: Time, datatype: str) -> Literal | None:
 
 
 def time_cast(term: Literal, datatype: str) -> Literal | None:
-    """A time as one of another datatype (XPath Functions 3.1, section 19.1).
+    """A time as another datatype (XPath Functions 3.1, section 19.1).
 
     None: it would lose months, or seconds; or a time zone is missing.
     """
@@ -287,43 +286,3 @@ def time_cast(term: Literal, datatype: str) -> Literal | None:
         zoned = datatype != xsd.DATE_TIME_STAMP or found.zone is not None
         fits = zoned and datatype in _CASTS[own]
     return time_literal(found, datatype) if fits else None
-
-
-OrderKey: TypeAlias = tuple[int, "Ordered | str | TimeKey"]
-
-
-class Ordered:
-    """A literal in the order of ORDER BY: by value if that is defined, else by its term."""
-
-    __slots__ = ("term",)
-
-    def __init__(self, term: Literal) -> None:
-        self.term = term
-
-    def __lt__(self, other: Ordered) -> bool:
-        order = compare(self.term, other.term)
-        if order is None or order == 2:
-            return str(self.term) < str(other.term)
-        return order < 0
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Ordered) and not self < other and not other < self
-
-    __hash__ = None  # type: ignore[assignment]
-
-
-def order_key(term: Term | None) -> OrderKey:
-    """The key that ORDER BY compares (section 15.1): unbound, blank nodes, IRIs, literals.
-
-    Of literals, numbers come first, then times, then all others.
-    """
-    if term is None:
-        return 0, ""
-    if isinstance(term, BlankNode):
-        return 1, str(term)
-    if isinstance(term, IRI):
-        return 2, str(term)
-    if term.datatype in NUMERIC_TYPES:
-        return 3, Ordered(term)
-    key = time_key(term)
-    return (5, Ordered(term)) if key is None else (4, key)

@@ -1,4 +1,4 @@
-"""Which variables a pattern can bind (SPARQL 1.1, section 18.2.1), and which it only mentions."""
+"""The variables that a pattern can bind (SPARQL 1.1, section 18.2.1), or only mentions."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from sensorstream.sparql import algebra, walk
 from sensorstream.sparql.algebra import Expression, Pattern, Variable
-from sensorstream.sparql.walk import patterns_in, variables, visible
+from sensorstream.sparql.walk import kept_in, optional_in, patterns_in, variables, visible
 
 
 def in_scope(pattern: Pattern) -> frozenset[str]:
@@ -15,18 +15,10 @@ def in_scope(pattern: Pattern) -> frozenset[str]:
 
 
 def group_keys(pattern: Pattern) -> tuple[str, ...]:
-    """The variables of a query's solutions that are keys of its GROUP BY; empty without one."""
+    """The variables of a query's solutions that are keys of its GROUP BY; empty without it."""
     renamed: dict[str, str] = {}
-    while isinstance(
-        pattern,
-        algebra.Project
-        | algebra.Distinct
-        | algebra.Reduced
-        | algebra.Slice
-        | algebra.OrderBy
-        | algebra.Extend
-        | algebra.Filter,
-    ):
+    above = algebra.Modifier | algebra.Project | algebra.Extend | algebra.Filter
+    while isinstance(pattern, above):
         if isinstance(pattern, algebra.Extend) and isinstance(pattern.expression, Variable):
             renamed[pattern.expression.name] = pattern.variable.name
         pattern = pattern.pattern
@@ -41,18 +33,8 @@ def certain(pattern: Pattern) -> frozenset[str]:
     match pattern:
         case algebra.BGP():
             return names_in(pattern)
-        case algebra.Join(left, right) | algebra.Seq(left, right) | algebra.Equals(left, right):
-            return certain(left) | certain(right)
         case algebra.Union(left, right):
             return certain(left) & certain(right)
-        case (
-            algebra.LeftJoin(left, _, _)
-            | algebra.EqualsOptional(left, _, _)
-            | algebra.Minus(left, _)
-        ):
-            return certain(left)
-        case algebra.OptionalSeq(_, right, _):
-            return certain(right)
         case algebra.Graph(name, inner):
             return certain(inner) | names_in(name)
         case algebra.Values(columns, rows):
@@ -67,13 +49,11 @@ def certain(pattern: Pattern) -> frozenset[str]:
             return certain(inner) & plain_keys(keys)
         case algebra.Service():
             return frozenset()
-        case _ if hasattr(pattern, "pattern"):
-            return certain(pattern.pattern)
-    return frozenset()
+    return frozenset().union(*map(certain, kept_in(pattern)))
 
 
 def plain_keys(keys: Iterable[algebra.GroupKey]) -> frozenset[str]:
-    """The keys of a grouping that are variables of what is grouped."""
+    """The keys of a grouping that are variables of its pattern."""
     return frozenset(
         key.expression.name
         for key in keys
@@ -86,7 +66,16 @@ def names_in(node: object) -> frozenset[str]:
     return frozenset(each.name for each in variables(node))
 
 
-def expressions(pattern: Pattern) -> Iterator[Expression]:
+def own_names(expression: object) -> frozenset[str]:
+    """The variables of an expression, without those of patterns in it."""
+    if isinstance(expression, Variable):
+        return frozenset((expression.name,))
+    if isinstance(expression, algebra.Exists):
+        return frozenset()
+    return frozenset().union(*map(own_names, walk.children(expression)))
+
+
+def expressions(pattern: object) -> Iterator[Expression]:
     """The expressions that stand directly at a pattern."""
     match pattern:
         case algebra.Filter(condition, _):
@@ -104,10 +93,10 @@ def borrowed(pattern: Pattern, outer: frozenset[str]) -> frozenset[str]:
     """Outer variables that expressions within a pattern see only by substitution.
 
     EXISTS puts the values of the outer solution into its pattern (section 18.6). That is a join for
-    variables the pattern binds; for variables that only its expressions mention it is not, nor for
-    those of an optional part or of MINUS that the part before does not surely bind: with other
-    values of theirs the part would not be missing. The meaning of BIND to an outer variable is
-    also undefined then.
+    variables the pattern binds, but not for variables that only its expressions mention, nor for
+    those of an optional part or of MINUS that the part before may leave unbound: with other values
+    of them the part would not be missing. The meaning of BIND to an outer variable is also
+    undefined then.
     """
     here: set[str] = set()
     bound = frozenset().union(*(in_scope(each) for each in patterns_in(pattern)))
@@ -115,22 +104,15 @@ def borrowed(pattern: Pattern, outer: frozenset[str]) -> frozenset[str]:
         here.add(pattern.variable.name)
     for expression in expressions(pattern):
         here.update((names_in(expression) - bound) & outer)
-    match pattern:
-        case (
-            algebra.LeftJoin(kept, other)
-            | algebra.EqualsOptional(kept, other)
-            | algebra.Minus(kept, other)
-        ):
-            here.update((in_scope(other) & outer) - certain(kept))
-        case algebra.OptionalSeq(other, kept):
-            here.update((in_scope(other) & outer) - certain(kept))
+    for other in optional_in(pattern):
+        here.update((in_scope(other) & outer).difference(*map(certain, kept_in(pattern))))
     for inner in patterns_in(pattern):
         here |= borrowed(inner, outer)
     return frozenset(here)
 
 
 def existences(expression: object) -> tuple[algebra.Exists, ...]:
-    """The EXISTS of an expression, or of several, those within other EXISTS left out."""
+    """The EXISTS of an expression, or of several; those within other EXISTS are left out."""
     if isinstance(expression, algebra.Exists):
         return (expression,)
     return tuple(found for each in walk.children(expression) for found in existences(each))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import fields, is_dataclass, replace
 from functools import cache
 from typing import Any, TypeVar, cast, overload
@@ -18,7 +18,7 @@ def nodes(tree: object) -> Iterator[object]: ...
 @overload
 def nodes(tree: object, kind: type[_Node]) -> Iterator[_Node]: ...
 def nodes(tree: object, kind: type[Any] = object) -> Iterator[Any]:
-    """``tree`` and all below it of one kind, from the top, left to right; it does not recurse."""
+    """``tree`` and the nodes below it of a kind, top-down, left to right, without recursion."""
     ahead = [tree]
     while ahead:
         node = ahead.pop()
@@ -30,7 +30,7 @@ def nodes(tree: object, kind: type[Any] = object) -> Iterator[Any]:
 def children(node: object) -> tuple[object, ...]:
     """The direct children of a node: the values of its fields, or the members of a tuple.
 
-    Fields that are no part of the meaning (``compare=False``) are left out.
+    Fields that do not belong to the meaning (``compare=False``) are left out.
     """
     if isinstance(node, tuple):
         return node
@@ -45,15 +45,39 @@ def _fields(kind: type[Any]) -> tuple[str, ...]:
     return tuple(each.name for each in fields(kind) if each.compare)
 
 
-def patterns_in(pattern: Pattern) -> tuple[Pattern, ...]:
-    """The patterns directly inside a pattern, those in expressions left out."""
+def patterns_in(pattern: object) -> tuple[Pattern, ...]:
+    """The patterns directly inside a pattern, without those in expressions."""
     if isinstance(pattern, algebra.OfPatterns):
         return pattern.left, pattern.right
     return (pattern.pattern,) if hasattr(pattern, "pattern") else ()
 
 
+def _kept(pattern: Pattern) -> tuple[str, ...]:
+    if isinstance(pattern, algebra.OfPatterns):
+        return pattern.kept
+    return ("pattern",) if hasattr(pattern, "pattern") else ()
+
+
+def kept_in(pattern: Pattern) -> tuple[Pattern, ...]:
+    """The inner patterns of which every solution of a pattern contains a solution."""
+    return tuple(getattr(pattern, name) for name in _kept(pattern))
+
+
+def optional_in(pattern: Pattern) -> tuple[Pattern, ...]:
+    """The inner pattern that may be missing beside the kept one, or must be."""
+    if not isinstance(pattern, algebra.OfPatterns) or len(pattern.kept) != 1:
+        return ()
+    return (pattern.right if pattern.kept == ("left",) else pattern.left,)
+
+
+def with_kept(pattern: Pattern, new: Iterable[Pattern]) -> Pattern:
+    """The pattern with others in place of its :func:`kept_in`."""
+    changed: dict[str, Any] = dict(zip(_kept(pattern), new, strict=True))
+    return replace(pattern, **changed)
+
+
 def depth(node: object) -> int:
-    """The greatest depth of nested nodes; the function itself does not recurse."""
+    """The greatest depth of nested nodes, computed without recursion."""
     deepest, open_nodes = 0, [(node, 1)]
     while open_nodes:
         current, level = open_nodes.pop()
@@ -66,7 +90,7 @@ def depth(node: object) -> int:
 
 
 def variables(node: object) -> frozenset[Variable]:
-    """All variables that are mentioned in a node, at any depth."""
+    """The variables mentioned in a node, at any depth."""
     return frozenset(nodes(node, Variable))
 
 

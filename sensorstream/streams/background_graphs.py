@@ -28,19 +28,18 @@ _FORMATS: Final[Mapping[str, ox.RdfFormat]] = {
 
 @dataclass(slots=True)
 class Background:
-    """Files as graphs, each by itself; together they are the default graph.
+    """RDF files as separate graphs; together they are the default graph.
 
-    A query names a file by its ``file:`` IRI, or by any IRI that ends in the file's name, with
-    this or another suffix. One that names none has them all.
+    A query names a file by its ``file:`` IRI, or by any IRI that ends in the file's name, with this
+    or another suffix. A query that names no file reads all of them.
     """
 
     files: dict[Path, TripleIndex] = field(default_factory=dict)
 
     def read(self, files: Sequence[Path]) -> None:
-        """Take files in: Turtle, N-Triples or RDF/XML, by their suffix.
+        """Read Turtle, N-Triples or RDF/XML files, by suffix.
 
-        Raises:
-            BackgroundError: a file cannot be read; with the line where there is one.
+        Raises BackgroundError if a file cannot be read, with the line where it is known.
         """
         for file in files:
             if file.resolve() in self.files:
@@ -51,19 +50,18 @@ class Background:
                     index.add(triple)
 
     def triples(self) -> Iterator[Triple]:
-        """What the files say, file by file; what several of them say comes several times."""
+        """The triples of all files, file by file; a triple may come several times."""
         for index in self.files.values():
             yield from index.match(None, None, None)
 
     def graphs(self) -> dict[IRI, TripleIndex]:
-        """Each file as a graph, by its ``file:`` IRI; looked up by any name of it."""
+        """The graphs of the files by ``file:`` IRI; a lookup finds a file by any of its names."""
         return _Graphs(self)
 
     def named(self, dataset: Dataset, file: Path) -> dict[IRI, TripleIndex]:
-        """The graphs that GRAPH matches in a query: those of FROM NAMED, without it all files.
+        """The graphs that GRAPH matches in a query: those of FROM NAMED, or all files without it.
 
-        Raises:
-            BackgroundError: one of its FROM clauses names a file that is not there.
+        Raises BackgroundError if a FROM clause names a file that is not there.
         """
         for name in dataset.default:
             self.find(name, "FROM", file)
@@ -71,17 +69,13 @@ class Background:
         return named or self.graphs()
 
     def find(self, name: IRI, clause: str, query: Path) -> TripleIndex:
-        """The file that a clause of a query means.
-
-        Raises:
-            BackgroundError: there is no such file, or it cannot be read.
-        """
+        """The file that a clause of a query names; raises BackgroundError if it cannot be read."""
         parts = urlsplit(name)
         last = unquote(parts.path.rsplit("/", 1)[-1])
         for path, index in self.files.items():
             if path.as_uri() == name or path.name == last:
                 return index
-        # The same file in another format: SensorRepository.rdf is given as SensorRepository.n3.
+        # The file may be given in another format: SensorRepository.n3 for SensorRepository.rdf.
         alike = [each for path, each in self.files.items() if path.stem == Path(last).stem]
         if len(alike) == 1:
             return alike[0]
@@ -97,7 +91,7 @@ class Background:
 
 
 class _Graphs(dict[IRI, TripleIndex]):
-    """Files by their ``file:`` IRIs; other names of one find it, and are not among its keys."""
+    """Graphs of files by ``file:`` IRI; other names of a file find it too, but are not keys."""
 
     def __init__(self, background: Background) -> None:
         super().__init__({IRI(path.as_uri()): each for path, each in background.files.items()})
@@ -118,7 +112,7 @@ def _triples(file: Path, number: int) -> list[Any]:
         )
     try:
         parsed = ox.parse(input=file.read_bytes(), format=kind, base_iri=file.resolve().as_uri())
-        # A blank node is one of its own file only.
+        # Blank nodes of different files are different.
         ends = ((q.subject, q.predicate, q.object) for q in parsed)
         return [tuple(renamed(each, f"s{number}-") for each in triple) for triple in ends]
     except OSError as error:

@@ -1,4 +1,4 @@
-"""One continuous query while it runs."""
+"""A continuous query while it runs."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from sensorstream.network.operators.delayed_groups import DelayedOperator
 from sensorstream.network.ordering import order_of
 from sensorstream.network.plan.nodes import Anew, Plan
 from sensorstream.network.plan.plan_text import plan_text
-from sensorstream.network.rows import Row, TimedRow, cancelled, shown, slots_of
+from sensorstream.network.rows import Row, TimedRow, cancelled, instantiated, shown, slots_of
 from sensorstream.sparql import algebra
 from sensorstream.sparql.algebra import Query
 from sensorstream.streams.patterns_in_time import Constructed
-from sensorstream.streams.query_report import Report, RowOperation, Sink, instantiated
+from sensorstream.streams.query_report import Report, RowOperation, Sink
 from sensorstream.streams.query_shape import Schedule
 from sensorstream.streams.query_state import QueryState
 from sensorstream.streams.stream_window import StreamWindow
@@ -36,7 +36,7 @@ from sensorstream.streams.stream_window import StreamWindow
 _ADDED: Final = RowOperation.ADDED
 _Told = TypeVar("_Told")
 LATEST: Final = 100
-"""How many solutions of a pattern in time are kept as its result."""
+"""The number of solutions of a pattern in time that are kept as its result."""
 
 
 class ContinuousQuery:
@@ -76,7 +76,7 @@ class ContinuousQuery:
         self._sink = sink
         self._added: list[Row] = []
         self._removed: list[Row] = []
-        # Whether the two are known to share no row.
+        # True if the two are known to share no row.
         self._cancelled = True
         # The last solutions of a pattern in time: those before are over.
         self._latest: deque[TimedRow] = deque(maxlen=LATEST)
@@ -124,7 +124,7 @@ class ContinuousQuery:
             self.due = Multiples(period).after(now - 1)
 
     def arrived(self, triples: int) -> None:
-        """So many triples have come into its windows, however many of them see each."""
+        """Count triples that came into its windows, once, however many windows hold them."""
         self._arrived += triples
 
     def elapse(self, time: Instant) -> None:
@@ -141,13 +141,13 @@ class ContinuousQuery:
 
     @property
     def closes(self) -> Instant | None:
-        """The last of the next steps of its windows and its own next report by time."""
+        """The last of the next window steps and the next report by time."""
         dues = [self.due, *(window.stream.closes for window in self.windows)]
         return max((each for each in dues if each is not None), default=None)
 
     @property
     def next_report(self) -> Instant | None:
-        """When it may report next though no event comes; None: it waits for one."""
+        """The time of the next report without an event; None: only an event causes one."""
         if self.schedule.kind is algebra.ReportKind.PERIOD:
             return self.due
         moves = [window.moves for window in self.windows]
@@ -156,7 +156,7 @@ class ContinuousQuery:
 
     @property
     def tells_at_step(self) -> bool:
-        """Whether a window's step makes it give something out though nothing else happens."""
+        """Whether the step of a window makes it report, even if nothing else happens."""
         if not self._at_steps:
             return False
         self._cancel()
@@ -189,7 +189,7 @@ class ContinuousQuery:
         return closed
 
     def _steps(self) -> int:
-        """How often its windows have been computed at a step."""
+        """The number of steps at which its windows have been computed."""
         return sum(stream.computed for stream in self.streams) if self.streams else 0
 
     @property
@@ -205,7 +205,7 @@ class ContinuousQuery:
         )
 
     def state(self, pending: bool) -> QueryState:
-        """What :meth:`restore` needs."""
+        """The data that :meth:`restore` needs."""
         self._cancel()
         return QueryState(
             self.due,
@@ -227,7 +227,7 @@ class ContinuousQuery:
 
     @cached_property
     def layout(self) -> str:
-        """What the rows of its state are of."""
+        """The layout of the rows in its state; see :func:`layout_of`."""
         return layout_of(self.root, self.plan)
 
     def _delays(self) -> list[DelayedOperator]:
@@ -243,11 +243,10 @@ class ContinuousQuery:
             each.await_changes(changes)
 
     def restore(self, state: QueryState) -> bool:
-        """Go on from a state; windows and graphs are as they were then.
+        """Continue from a state; windows and graphs must be as they were then.
 
-        Returns:
-            Whether its rows can be read. If they are of other operators, of another build, they are
-            left out: the query goes on with nothing of what it remembered.
+        Returns False if the rows come from other operators (another build): they are left out, and
+        the query continues with an empty memory.
         """
         self.due = state.due
         self.reports = state.reports
@@ -260,7 +259,7 @@ class ContinuousQuery:
         if readable:
             self._restore_rows(state)
         if self._triples is not None:
-            # What it has told so far: what there is, but for what it has not told.
+            # The rows reported so far: the present result without the changes not yet reported.
             counts = Counter(self._triples(self.root.rows()))
             counts.subtract(self._triples(self._added))
             counts.update(self._triples(self._removed))
@@ -278,7 +277,7 @@ class ContinuousQuery:
             self._latest.extend(row_of(each, self.root.variables) for each in state.latest)
 
     def _cancel(self) -> None:
-        """Drop what came and went since the last report: it is no change."""
+        """Drop rows that came and went since the last report: they are no change."""
         if not self._cancelled:
             self._added, self._removed = cancelled(self._added, self._removed)
             self._cancelled = True
@@ -286,7 +285,7 @@ class ContinuousQuery:
     def result(self) -> list[Row]:
         """The whole result as it is now, in the order the query asks for.
 
-        Of a pattern in time, the last :data:`LATEST` solutions that were reported.
+        For a pattern in time: the last :data:`LATEST` solutions that were reported.
         """
         rows: list[Row] = list(self._latest if self.timed else self.root.rows())
         if self._key is not None:
@@ -294,7 +293,7 @@ class ContinuousQuery:
         return [row[2:] for row in rows] if self.timed else rows
 
     def graph(self) -> list[Triple]:
-        """The whole result of a CONSTRUCT query as it is now, of what :meth:`result` gives."""
+        """The graph that a CONSTRUCT query makes of :meth:`result`."""
         if self.timed_triples is not None:
             made = self.timed_triples(self._latest)
             return list(dict.fromkeys(triple for triple, _, _ in made))
@@ -303,7 +302,7 @@ class ContinuousQuery:
         return list(dict.fromkeys(self._triples(self.root.rows())))
 
     def report(self, time: Instant) -> None:
-        """Give out what the relation asks for; what tells nothing is no report."""
+        """Report what the relation asks for; an empty report is not made."""
         self._cancel()
         added, removed = self._added, self._removed
         self._added, self._removed = [], []
@@ -362,7 +361,7 @@ class ContinuousQuery:
     def _told(
         self, come: list[_Told], gone: list[_Told], whole: Callable[[], list[_Told]]
     ) -> list[tuple[RowOperation, list[_Told]]]:
-        """What the relation tells of a result; at a step an empty one is not told again."""
+        """The rows that the relation reports; at a step an empty result is not repeated."""
         relation = self.schedule.relation
         if relation is algebra.Relation.RSTREAM:
             result = whole()
@@ -399,7 +398,7 @@ def _order(query: Query, root: Node) -> Callable[[Row], Any] | None:
 def layout_of(root: Node, plan: Plan) -> str:
     """The digest of a query's layout; equal where a state of one build can be read by another.
 
-    A pattern in time depends on all its operators. What a query over windows remembers is derived
+    A pattern in time depends on all its operators. The memory of a query over windows is derived
     again, so that only its delayed groups and the columns of its result matter.
     """
     if root.timed:
@@ -409,7 +408,7 @@ def layout_of(root: Node, plan: Plan) -> str:
 
 
 def layout_of_rules(plan: Plan) -> str:
-    """The digest of the layout of rules over time, which depends on all that they select."""
+    """The digest of the layout of rules over time; it depends on all their selectors."""
     return _digest(_parts(plan))
 
 

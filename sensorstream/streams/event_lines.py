@@ -1,4 +1,4 @@
-"""Event files: JSON Lines, one graph with its time a line, in order of arrival.
+"""Event files: JSON Lines with a graph and its time in each line, in order of arrival.
 
 ``{"time": number or xsd:dateTime, "end": optional, "stream": optional IRI, "graph": text}``.
 Numbers are seconds; the text is Turtle, of which N-Triples is a part.
@@ -23,7 +23,7 @@ from sensorstream.model.xsd import NUMERIC_TYPES
 from sensorstream.streams.processor import StreamEvent
 
 SECOND: Final = 1_000_000
-"""Event files are read on a line of microseconds: since 0, or since 1970 for dateTimes."""
+"""The length of a second: event files use microseconds since 0, or since 1970 for dateTimes."""
 _CALENDAR: Final[Timeline] = Timeline.DATETIME
 _JSON: Final = json.JSONDecoder(parse_float=Decimal)
 _KEYS: Final = ("time", "end", "stream", "graph")
@@ -31,14 +31,14 @@ _KEYS: Final = ("time", "end", "stream", "graph")
 
 @dataclass(slots=True)
 class EventLines:
-    """Reads events; remembers whether their times are numbers, for what is printed later."""
+    """A reader of events; it remembers whether times are numbers, to print times alike."""
 
     file: str
     numbers: bool | None = None
     graphs: GraphReader = field(default_factory=GraphReader)
 
     def begin(self, lines: Iterable[str]) -> Iterator[str]:
-        """All lines, after a look at the first event: how its time is written."""
+        """Read the first event, to learn how times are written; return all lines."""
         source, seen = iter(lines), list[str]()
         for line in source:
             seen.append(line)
@@ -50,14 +50,13 @@ class EventLines:
 
     @property
     def line(self) -> Timeline:
-        """The time line on which queries and rules see the times as the file writes them."""
+        """The time line on which queries and rules see the times of the file."""
         return Timeline.SECONDS if self.numbers else Timeline.DATETIME
 
     def read(self, lines: Iterable[str]) -> Iterator[StreamEvent]:
-        """The events of a file's lines; empty lines are passed over.
+        """The events of the lines; empty lines are skipped.
 
-        Raises:
-            EventError: a line is no event. It names the line, and what was expected.
+        Raises EventError with the line and what was expected, if a line is not an event.
         """
         for number, line in enumerate(lines, 1):
             if line.strip():
@@ -116,7 +115,7 @@ class EventLines:
             raise EventError(f"'graph': not Turtle: {error}", position=where) from None
 
     def write(self, event: StreamEvent) -> str:
-        """An event as a line, which :meth:`read` reads; the reverse of it."""
+        """An event as a line that :meth:`read` can read."""
         graph = "".join(f"{s.n3} {p.n3} {o.n3} .\n" for s, p, o in event.triples)
         data: dict[str, Any] = {"time": self.format(event.time), "graph": graph}
         if event.end is not None and event.end != event.time:
@@ -138,11 +137,7 @@ def _is_number(given: object) -> bool:
 
 
 def instant_of(literal: Literal) -> Instant:
-    """The instant that a query writes: a number of seconds, or an ``xsd:dateTime``.
-
-    Raises:
-        TermError: it is neither.
-    """
+    """The instant of a number of seconds or an ``xsd:dateTime``; raises TermError for others."""
     if literal.datatype in NUMERIC_TYPES:
         return seconds(Decimal(literal.lexical))
     return _CALENDAR.instant(literal.lexical)

@@ -1,4 +1,4 @@
-"""Queries that cannot go on, for a fault of ours: theirs, or one of what they rest on."""
+"""Queries that cannot continue because of a defect, their own or that of a shared operator."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from sensorstream.streams.stream_window import StreamWindow, WindowedStream
 
 
 class Broken:
-    """What is broken is noted while an instant goes on, and stopped as soon as it has settled.
+    """The queries that failed during an instant; they are stopped when it has settled.
 
-    ``queries`` are those that run.
+    ``queries`` are the running queries.
     """
 
     def __init__(
@@ -31,25 +31,24 @@ class Broken:
         self._found: dict[ContinuousQuery, Exception] = {}
 
     def note(self, query: ContinuousQuery, error: Exception) -> None:
-        """A query is broken."""
+        """Note that a query failed."""
         self._found[query] = error
 
     def note_named(self, names: Iterable[str], error: Exception) -> None:
-        """Queries are broken."""
+        """Note that queries failed, by name."""
         self._found.update(dict.fromkeys(map(self._queries.__getitem__, names), error))
 
     def note_entry(self, entry: MovedByTime, error: Exception) -> None:
-        """An entry of the agenda is broken, and all queries that rest on it; it is due no more.
+        """Note a failed entry of the agenda and all queries that use it; remove it from the agenda.
 
-        Raises:
-            Exception: the error itself, if nobody knows what rests on the entry.
+        Raises the error itself if no query is known to use the entry.
         """
         self._network.agenda.forget(entry)
         match entry:
             case ContinuousQuery():
                 self._found[entry] = error
             case StreamWindow() | WindowedStream():
-                # Windows of one stream share what they hold.
+                # Windows of one stream share their content.
                 stream = entry if isinstance(entry, WindowedStream) else entry.stream
                 self._found.update(dict.fromkeys(self._windows.readers[stream], error))
             case Node():
@@ -60,11 +59,11 @@ class Broken:
                 raise error
 
     def forget(self, query: ContinuousQuery) -> None:
-        """A query runs no more."""
+        """Remove a query that has ended."""
         self._found.pop(query, None)
 
     def move(self, entry: MovedByTime, move: Callable[[Instant], None], time: Instant) -> None:
-        """Let a time move an entry, and note when it does so next; one that fails never again."""
+        """Move an entry to a time, and schedule its next one; an entry that fails is removed."""
         try:
             move(time)
             self._network.agenda.note(entry)
@@ -72,7 +71,7 @@ class Broken:
             self.note_entry(entry, error)
 
     def asked(self, query: ContinuousQuery, what: Callable[[ContinuousQuery], bool]) -> bool:
-        """What a query says of itself; False of one that cannot."""
+        """The answer of a query to a question about itself; False if it fails."""
         try:
             return what(query)
         except Exception as error:
@@ -80,7 +79,7 @@ class Broken:
             return False
 
     def stop(self, stop: Callable[[ContinuousQuery, Exception], None]) -> None:
-        """Stop the queries over what is broken, and no others; ``stop`` makes one be forgotten."""
+        """Stop the failed queries and no others; ``stop`` must call :meth:`forget` for each."""
         while self._found:
             stop(*next(iter(self._found.items())))
         faults = self._network.faults
@@ -94,10 +93,10 @@ class Broken:
 def too_costly(
     network: Network, queries: Collection[ContinuousQuery]
 ) -> list[tuple[ContinuousQuery, Overrun]]:
-    """The costliest queries, as many as it takes, with what to tell of each.
+    """The costliest queries, as many as must stop to relieve the load, with the error of each.
 
-    None, if all of them together have taken no more than the limit since the period of the load
-    began, or if the limits are lifted.
+    Empty if all queries together took no more than the limit since the period of the load began, or
+    if the limits are lifted.
     """
     load = network.load
     excess = load.excess()
@@ -122,7 +121,7 @@ def too_costly(
 
 
 def _costs(network: Network, queries: Collection[ContinuousQuery]) -> dict[ContinuousQuery, float]:
-    """The seconds of each query in the present period; what several share in equal parts."""
+    """The seconds of each query in the present period; shared costs are divided equally."""
     seconds = network.load.seconds
     parts = {query: operators(query.root) for query in queries}
     users = Counter(node for nodes in parts.values() for node in nodes)

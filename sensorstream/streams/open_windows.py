@@ -38,7 +38,7 @@ class OpenWindows:
         return len(self._windows)
 
     def open(self, shape: WindowShape) -> StreamWindow:
-        """The window of a shape, made if no query reads it yet."""
+        """The window of a shape; it is made if no query reads it yet."""
         window = self._windows.get(shape)
         if window is not None:
             return window
@@ -60,10 +60,10 @@ class OpenWindows:
         return window
 
     def read(self, query: ContinuousQuery) -> None:
-        """A query reads its windows from now on."""
+        """Register a query as a reader of its windows."""
         self._users.update(query.windows)
         for window in query.windows:
-            # What watches it now may need it to be moved in time.
+            # Its new readers may need it to be moved in time.
             self._agenda.note(window)
         for stream in query.streams:
             self.readers[stream][query] = None
@@ -71,7 +71,7 @@ class OpenWindows:
                 self.counting[stream][query] = None
 
     def leave(self, query: ContinuousQuery) -> None:
-        """A query reads its windows no longer; the operators over them are gone."""
+        """Remove a query as a reader; the operators over its windows are gone already."""
         self._users.subtract(query.windows)
         for stream in query.streams:
             del self.readers[stream][query]
@@ -79,7 +79,7 @@ class OpenWindows:
         self.close(query.windows)
 
     def close(self, windows: Iterable[StreamWindow]) -> None:
-        """Give back the windows that no query reads, and the streams that no window sees."""
+        """Close the windows that no query reads, and the streams without windows."""
         for window in windows:
             if self._users[window] or self._windows.get(window.shape) is not window:
                 continue

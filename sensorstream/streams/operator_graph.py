@@ -72,7 +72,7 @@ def _reads(node: Node, window: StreamWindow) -> bool:
 
 
 def schedule_text(query: ContinuousQuery) -> str:
-    """When a query reports, and what, for people; lengths in units of the time line."""
+    """The schedule and content of reports, as text; lengths are in units of the time line."""
     schedule = query.schedule
     when = {
         ReportKind.CHANGE: "at every change",
@@ -85,7 +85,7 @@ def schedule_text(query: ContinuousQuery) -> str:
 
 
 def window_text(window: StreamWindow) -> str:
-    """What a window holds, for people; lengths in units of the time line."""
+    """The extent of a window, as text; lengths are in units of the time line."""
     shape = window.shape
     of = "individuals" if shape.individuals else "triples"
     unit = "units of time" if shape.by_time else of
@@ -101,7 +101,7 @@ def window_text(window: StreamWindow) -> str:
 
 
 def tree(data: Mapping[str, Any]) -> Iterator[str]:
-    """The lines of what :func:`graph_data` gives, each operator above those that feed it."""
+    """The data of :func:`graph_data` as lines, with each operator above its sources."""
     yield f"{data['query']}: {data['report']}"
     if data["anew"]:
         yield f"  evaluated anew at every change: {data['anew']}"

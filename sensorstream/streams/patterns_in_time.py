@@ -23,12 +23,11 @@ from sensorstream.network.network import Network
 from sensorstream.network.node import Node
 from sensorstream.network.plan.nodes import Plan
 from sensorstream.network.query_sources import Knowledge
-from sensorstream.network.rows import TIMES, Row, TimedRow, shown
+from sensorstream.network.rows import TIMES, Row, TimedRow, instantiated, shown
 from sensorstream.sparql import algebra
 from sensorstream.sparql.algebra import Query, TriplePattern, Variable
 from sensorstream.sparql.query_printer import duration_text, valid_time_text
 from sensorstream.sparql.walk import variables
-from sensorstream.streams.query_report import instantiated
 
 Constructed = tuple[Triple, Instant, Instant]
 """A triple with the interval of the solution that it was made of."""
@@ -45,7 +44,7 @@ class Patterns:
         rules: Callable[[], InstantKinds | None],
         tell_rules: Callable[[Sequence[Triple], Instant], None],
     ) -> None:
-        """``rules`` are those over time; ``tell_rules`` takes what they read of what is made."""
+        """``rules`` gives the rules over time; ``tell_rules`` hands made triples to them."""
         self.source = OccurrenceSource(knowledge.conclusions, network.fill, self._sweep)
         self._network = network
         self.clock = clock
@@ -62,12 +61,9 @@ class Patterns:
         """Strata below it have an instant before the rules over time have it."""
 
     def plan(self, name: str, query: Query, graphs: Iterable[IRI] = ()) -> Plan:
-        """The plan of a query that could run beside the others.
+        """The plan of a query that could run beside the others; GRAPH matches ``graphs``.
 
-        ``graphs`` are those that GRAPH matches.
-
-        Raises:
-            UnsupportedQuery: it asks for something that has no meaning over occurrences.
+        Raises UnsupportedQuery if a part of the query has no meaning over occurrences.
         """
         _check_form(query)
         made = plan_in_time(query.form.pattern, self.clock, query.base, graphs)
@@ -79,15 +75,14 @@ class Patterns:
         return made
 
     def check_rules(self, rules: InstantKinds | None) -> None:
-        """Whether rules over time could run beside the queries.
+        """Check that rules over time could run beside the queries.
 
-        Raises:
-            UnsupportedQuery: at one moment either would wait for the other.
+        Raises UnsupportedQuery if rules and queries would wait for each other at one moment.
         """
         strata(self._ends, rules)
 
     def follow_rules(self) -> None:
-        """There are other rules over time than before."""
+        """Adapt to a change of the rules over time."""
         if self._roots:
             self._stratify()
 
@@ -95,11 +90,11 @@ class Patterns:
         return ends_of(query, plan, self._knowledge.conclusions)
 
     def build(self, plan: Plan, graphs: Mapping[IRI, TripleIndex] | None) -> Node:
-        """The operators of a query, which begin with nothing of what happened before."""
+        """The operators of a query; they start without memory of past events."""
         return build_in_time(plan, replace(self._happening, graphs=graphs or {}))
 
     def begin(self, name: str, query: Query, plan: Plan, root: Node) -> None:
-        """A query runs from now on, in place of one of its name, which has ended already."""
+        """Start a query; an earlier one of its name has ended already."""
         self.source.begin()
         self._ends[name] = self._ends_of(query, plan)
         self._roots[name] = root
@@ -119,7 +114,7 @@ class Patterns:
         self._stratify()
 
     def end(self, name: str) -> None:
-        """A query runs no more."""
+        """Remove a query that has ended."""
         root = self._roots.pop(name, None)
         if root is None:
             return
@@ -131,7 +126,7 @@ class Patterns:
         self._stratify()
 
     def _sweep(self, time: Instant) -> None:
-        """Let all operators let go of what is too old."""
+        """Let all operators drop what is too old."""
         for root in self._roots.values():
             for each in timed_operators(root):
                 for _, kept in each.kept():
@@ -149,7 +144,7 @@ class Patterns:
 
     @property
     def reading(self) -> bool:
-        """Whether any query reads what happens."""
+        """Whether any query reads the events."""
         return bool(self._roots)
 
     def feeding(self) -> Iterable[str]:
@@ -157,13 +152,13 @@ class Patterns:
         return tuple(self._feeds)
 
     def renew(self) -> None:
-        """The background knowledge has changed."""
+        """Take in a change of the background knowledge."""
         self.source.renew()
         for root in self._roots.values():
             try:
                 renew(root)
             except Exception as error:
-                # It takes more than the limits now, or is broken: its query is stopped.
+                # It exceeds the limits or has failed: its query is stopped.
                 root.fault = error
                 if not root.queued:
                     self._network.wake(root)
@@ -172,7 +167,7 @@ class Patterns:
 def constructed(
     template: Sequence[TriplePattern], names: tuple[str, ...], clock: IntervalTime
 ) -> Callable[[Iterable[TimedRow]], list[Constructed]]:
-    """From solutions to the triples of a CONSTRUCT template, with the solutions' intervals.
+    """A function from solutions to the triples of a CONSTRUCT template, with their intervals.
 
     A solution that leaves a variable of the template unbound makes no triple (section 4.2, unlike
     SPARQL). Blank nodes are named after the solution, its interval included.
@@ -196,7 +191,7 @@ def constructed(
 
 
 def _output(query: Query) -> IRI | None:
-    """The stream of what a query makes: its name, if that is an IRI."""
+    """The stream that a query writes to: its name, if that is an IRI."""
     name = None if query.registration is None else query.registration.name
     return name if isinstance(name, IRI) else None
 
@@ -247,7 +242,7 @@ def _check_form(query: Query) -> None:
 
 
 def _in_time(window: algebra.WindowDefinition) -> str:
-    """What to write in a pattern in time instead of a window."""
+    """The hint what to write in a pattern in time instead of a window."""
     length = "…"
     if isinstance(window.range, timedelta):
         length = f'"{duration_text(window.range)}"^^xsd:duration'

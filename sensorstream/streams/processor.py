@@ -1,13 +1,13 @@
 """Streams in, reports out: the windows, the instants, and the queries over them.
 
-Events come in order of time (the engine takes disorder out before). Time moves by the events, or
-by :meth:`StreamProcessor.advance` when a stream falls silent. Between two events every instant
-at which a window is computed, lets something go, or a report is due is worked off, in order: what
-a query reports does not depend on when the next event comes.
+Events come in order of time (the engine takes disorder out before). Time moves by the events, or by
+:meth:`StreamProcessor.advance` when a stream is silent. Between two events every instant at which a
+window is computed or drops something, or a report is due, is processed in order: reports do not
+depend on when the next event comes.
 
-An instant goes like this. What expires at its time leaves the windows. All events of that time
-happen. When time moves on, the windows with a step at that time are computed, the network
-settles, and each query that is due reports, once.
+An instant has these steps. Triples that expire at its time leave the windows. All events of that
+time are taken in. When time moves on, the windows with a step at that time are computed, the
+network settles, and each query that is due reports, once.
 """
 
 from __future__ import annotations
@@ -52,34 +52,33 @@ _tells_at_step: Callable[[ContinuousQuery], bool] = attrgetter("tells_at_step")
 
 @frozen
 class StreamEvent:
-    """A graph that a stream says at a time."""
+    """A graph that happens in a stream at a time."""
 
     time: Instant
     triples: tuple[Triple, ...]
     stream: IRI | None = None
     end: Instant | None = None
-    """The end of the interval in which it holds; None: it holds at ``time`` alone."""
+    """The end of the interval in which it holds; None: it holds at ``time`` only."""
 
 
 @dataclass(slots=True)
 class ProcessorCounts:
-    """What a processor has seen."""
+    """Counts of the events and triples that a processor has received."""
 
     events: int = 0
     triples: int = 0
     late: int = 0
-    """Events before the present: they are left out."""
+    """Events before the present, which are left out."""
 
 
 class StreamProcessor:
-    """Runs continuous queries; owned by one thread.
+    """The runner of continuous queries; owned by one thread.
 
-    ``default`` is the graph that patterns outside WINDOW match.
-    ``instant`` reads an instant that a query writes (a number or ``xsd:dateTime``), ``second``
-    is the length of a second on the time line ``line``. ``knowledge`` is what patterns in time know
-    besides the streams; the default graph, if it is not given. What happens costs what it concerns,
-    however many queries there are. A query that takes more than ``limits`` is stopped; the others
-    go on.
+    ``default`` is the graph that patterns outside WINDOW match. ``instant`` reads an instant in a
+    query (a number or ``xsd:dateTime``), ``second`` is the length of a second on the time line
+    ``line``. ``knowledge`` is the background of patterns in time; by default the default graph. The
+    cost of an event does not depend on queries that it does not concern. A query that exceeds
+    ``limits`` is stopped; the others continue.
     """
 
     def __init__(
@@ -122,7 +121,7 @@ class StreamProcessor:
             self.network, default, lengths, self._windows, self.patterns, self._instants
         )
         self._numbers = count()
-        # The queries that the present instant may make report.
+        # The queries that may report at the present instant.
         self._candidates: dict[ContinuousQuery, None] = {}
 
     # -- queries ----------------------------------------------------------------------------
@@ -137,18 +136,16 @@ class StreamProcessor:
         *,
         replaces: bool = False,
     ) -> ContinuousQuery:
-        """Start a query; it begins with the present content of the graphs and shared windows.
+        """Start a query, on the present content of the graphs and shared windows.
 
-        Or the rules over time of a text, which begin with the moment after the present.
-
-        ``named`` are the graphs that GRAPH matches; None: the query must name no graph.
-        ``replaces``: instead of one of this name, which goes on if the new one cannot start.
+        Rules over time, if they are the text, begin with the moment after the present. ``named``
+        are the graphs that GRAPH matches; None: the query must name no graph. With ``replaces`` it
+        takes the place of the query of this name, which continues if the new one cannot start.
 
         Raises:
-            UnsupportedQuery: it asks for something that no stream can answer, or the name is
-                taken.
-            Overrun: it takes more than the limits to begin; nothing is left of the query.
-            InternalFault: a fault of ours; the same.
+            UnsupportedQuery: no stream can answer a part of it, or the name is taken.
+            Overrun: it exceeds the limits at its start; nothing is left of the query.
+            InternalFault: a defect of SensorStream; nothing is left of the query.
         """
         planned = self.check(name, meaning, named, replaces=replaces)
         running = self._maker.made(planned, text, sink)
@@ -171,28 +168,21 @@ class StreamProcessor:
         *,
         replaces: bool = False,
     ) -> Planned:
-        """A query that could be registered now, and its plan; no operator or window is made.
+        """A query that could be registered now, with its plan; no operator or window is made.
 
-        ``replaces``: instead of one of this name, if there is one.
-
-        Raises:
-            UnsupportedQuery, InternalFault: see :meth:`register`.
+        Parameters and errors are those of :meth:`register`, without Overrun.
         """
         if name in self.queries and not replaces:
             raise UnsupportedQuery(f"a query named '{name}' runs already: choose another name")
         return self._maker.planned(name, meaning, named)
 
     def _tell(self, triples: Iterable[Triple], time: Instant) -> None:
-        """Rules over time have made triples: patterns in time see them, too."""
+        """Hand the triples that rules over time have made to patterns in time."""
         if not self._occurring.idle:
             self._occurring.take(tuple(triples), time, time)
 
     def unregister(self, name: str) -> None:
-        """Stop a query; what only it used is given back.
-
-        Raises:
-            KeyError: no query has that name.
-        """
+        """Stop a query and free what only it used; raises KeyError for an unknown name."""
         running = self.queries.pop(name)
         self.untrace(name)
         self.patterns.end(name)
@@ -206,12 +196,9 @@ class StreamProcessor:
         self._windows.leave(running)
 
     def trace(self, name: str, time: Callable[[Instant], object]) -> InstantTrace:
-        """The record of a query's instants, begun now if it does not exist yet.
+        """The record of a query's instants, begun now if there is none; ``time`` writes instants.
 
-        ``time`` writes instants.
-
-        Raises:
-            KeyError: no query has that name.
+        Raises KeyError for an unknown name.
         """
         running, network = self.queries[name], self.network
         if name not in self._traces:
@@ -228,7 +215,7 @@ class StreamProcessor:
             trace.close()
 
     def state(self) -> ProcessorState:
-        """All that must survive a restart; between two events."""
+        """The state that must survive a restart, taken between two events."""
         counts = self.counts
         queries: list[tuple[str, str, QueryState]] = []
         for query in list(self.queries.values()):
@@ -246,9 +233,9 @@ class StreamProcessor:
         )
 
     def restore(self, state: ProcessorState, start: Callable[[str, str], object]) -> None:
-        """Go on from a state; call it on a new processor, the graphs as they were then.
+        """Continue from a state, on a new processor with the graphs as they were then.
 
-        ``start`` is given each query's name and text and registers it, or decides not to.
+        ``start`` gets the name and text of each query, and registers it or leaves it out.
         """
         for name, text, _ in state.queries:
             start(name, text)
@@ -294,12 +281,9 @@ class StreamProcessor:
     # -- time -------------------------------------------------------------------------------
 
     def push(self, event: StreamEvent, inferred: Sequence[Triple] = ()) -> bool:
-        """An event happens.
+        """Take in an event; return False if it is before the present: late, and left out.
 
-        Patterns in time take it that what is ``inferred`` since then happens with it.
-
-        Returns:
-            Whether it was taken in: one before the present is late and left out.
+        For patterns in time, ``inferred`` triples happen together with it.
         """
         if self.now is not None and event.time < self.now:
             self.counts.late += 1
@@ -319,7 +303,7 @@ class StreamProcessor:
         return True
 
     def _enter(self, event: StreamEvent, end: Instant) -> None:
-        """An event enters the windows."""
+        """Put an event into the windows."""
         element = StreamElement(event.time, end, event.triples)
         counting: dict[ContinuousQuery, None] = {}
         for name in (event.stream, None) if event.stream is not None else (None,):
@@ -343,10 +327,10 @@ class StreamProcessor:
             self._candidates[query] = None
 
     def complete(self, time: Instant, most: int | None = None) -> None:
-        """Nothing before a time will happen any more; what happens at it is still to come.
+        """Finish all instants before a time; events at that time may still come.
 
         ``most`` bounds the work: of more instants than that only the first, and the last of each
-        window and period, are worked off. Windows hold what they would hold anyway.
+        window and period, are processed. The content of windows does not change by that.
         """
         if self.now is None or time <= self.now:
             return
@@ -361,31 +345,31 @@ class StreamProcessor:
             self._end(moved=self._open_instant(due))
 
     def settle(self, time: Instant) -> None:
-        """The graphs outside the windows have changed."""
+        """Take in changes of the graphs outside the windows."""
         self._begin(time)
         self._settle()
 
     def advance(self, time: Instant) -> None:
-        """Time has come so far: nothing before ``time`` will happen any more."""
+        """Move time on: no event before ``time`` will come any more."""
         if self.now is None or time > self.now:
             self.settle(time)
 
     def renew(self) -> None:
-        """The background knowledge has changed."""
+        """Take in a change of the background knowledge."""
         self.patterns.renew()
         self._instants.renew()
 
     def take_back(self) -> None:
-        """The graphs outside the windows are again as they were."""
-        # What the operators gave out cancels: no query has anything to report.
+        """Take in that the graphs outside the windows are again as they were."""
+        # The changes of the operators cancel out: no query has anything to report.
         self.network.settle()
         self._broken.stop(self._stop)
 
     def finish(self) -> None:
-        """The streams have ended: each query reports what it has still to report.
+        """End the streams: each query makes its remaining reports.
 
-        Windows with a step report once more, at its next multiple; patterns in time until all
-        that happens is over.
+        Windows with a step report once more, at the next multiple; patterns in time report until
+        all intervals have ended.
         """
         if self.now is None:
             return
@@ -403,12 +387,12 @@ class StreamProcessor:
 
     @property
     def next_due(self) -> Instant | None:
-        """When the next window is computed or lets something go, or a report is due."""
+        """The next time when a window is computed or drops something, or a report is due."""
         due, ends = self._agenda.next, self._occurring.due
         return ends if due is None or (ends is not None and ends < due) else due
 
     def acts_before(self, time: Instant) -> bool:
-        """Whether anything would be computed or reported if time came to be ``time`` now."""
+        """Whether moving time to ``time`` would compute or report anything."""
         if self.now is None or time <= self.now:
             return False
         due = self.next_due
@@ -416,14 +400,14 @@ class StreamProcessor:
 
     @property
     def _has_pending(self) -> bool:
-        """Whether a query is to report at the end of the present instant."""
+        """Whether a query may report at the end of the present instant."""
         return any(self._broken.asked(query, _pending) for query in self._candidates)
 
     @property
     def next_news(self) -> Instant | None:
-        """As :attr:`next_due`, but without empty windows whose steps no query reports; O(queries).
+        """:attr:`next_due` without the steps of empty windows that no query reports; O(queries).
 
-        If a query is to report at the end of the present instant, that is the present.
+        The present time if a query may report at the end of the present instant.
         """
         if self._has_pending:
             return self.now
@@ -432,7 +416,7 @@ class StreamProcessor:
         return ends if due is None or (ends is not None and ends < due) else due
 
     def _begin(self, time: Instant) -> None:
-        """Let the present be a time: end all instants before it, let go of what expires at it."""
+        """Move the present to a time: end all instants before it, drop what expires at it."""
         if self.now is None:
             for stream in self._windows.streams.values():
                 stream.wind(time)
@@ -448,7 +432,7 @@ class StreamProcessor:
         self._open_instant(time)
 
     def _open_instant(self, time: Instant) -> bool:
-        """Let go of what expires at a time; whether there is something."""
+        """Drop what expires at a time; return whether there was anything."""
         if self._agenda.next != time:
             return False
         entries = self._agenda.take(time, closing=False)
@@ -457,9 +441,9 @@ class StreamProcessor:
         return bool(entries)
 
     def _next_before(self, time: Instant) -> Instant | None:
-        """The next instant before a time that may change or report anything.
+        """The next instant before a time at which anything may change or be reported.
 
-        Empty windows go on to the first step at or after it: nothing before it can fill them.
+        Empty windows skip to the first step at or after the time: nothing can fill them before.
         """
         agenda = self._agenda
         silent: list[WindowedStream] = []
@@ -480,14 +464,14 @@ class StreamProcessor:
         return until if until < time else None
 
     def _is_silent(self, entry: MovedByTime) -> bool:
-        """Whether nothing comes of an entry's time as long as nothing else happens."""
+        """Whether the time of an entry has no effect as long as nothing else happens."""
         if not isinstance(entry, WindowedStream) or not entry.idle:
             return False
         readers = self._windows.readers[entry]
         return not any(self._broken.asked(each, _tells_at_step) for each in readers)
 
     def _settle(self) -> None:
-        """Let the operators take in what has changed; queries report that do so at each event."""
+        """Settle the operators; queries that report at each event do so."""
         assert self.now is not None
         self.network.settle()
         self._broken.stop(self._stop)
@@ -504,15 +488,15 @@ class StreamProcessor:
     ) -> None:
         """End the present instant: compute what is due at it, settle, and only then report.
 
-        ``reporting`` are the queries that may, if not all; ``moved`` says that windows have moved
-        since the network settled. If nothing has, it is settled: what has changed since then in the
-        graphs outside the windows belongs to a later instant.
+        ``reporting`` are the queries that may report (None: all); ``moved``: windows have moved
+        since the network settled. Without that the network is settled: later changes of the graphs
+        outside the windows belong to a later instant.
         """
         now, agenda, occurring = self.now, self._agenda, self._occurring
         assert now is not None
         before_rules = self.patterns.before_rules
         while before_rules and occurring.due == now and occurring.elapse(now, before_rules):
-            # What CONSTRUCT queries make now is part of the moment of the rules over time.
+            # Triples that CONSTRUCT queries make now belong to the same moment of the rules.
             self.network.settle()
         while agenda.next == now:
             moved = True
@@ -521,7 +505,7 @@ class StreamProcessor:
         if moved:
             self.network.settle()
         while occurring.due == now:
-            # A round: what CONSTRUCT queries make of it is handed on in the next one.
+            # Triples that CONSTRUCT queries make in a round are handed on in the next one.
             occurring.elapse(now)
             self.network.settle()
         if occurring.overrun is not None:
@@ -539,7 +523,7 @@ class StreamProcessor:
                 self._report_if_due(query, now)
 
     def _close_entry(self, entry: MovedByTime, time: Instant) -> None:
-        """Let an entry do what it does at the end of an instant."""
+        """Do the work of an entry at the end of an instant."""
         self._broken.move(entry, entry.elapse, time)
         if isinstance(entry, ContinuousQuery):
             self._candidates[entry] = None
@@ -558,11 +542,11 @@ class StreamProcessor:
             self._stop(query, error)
         if load.counter is not None:
             load.took(query, since, load.counter())
-        # What a report reads has nothing to do with the next instant.
+        # What a report reads does not belong to the next instant.
         self.network.budget.end()
 
     def relieve(self) -> None:
-        """A message comes: if the queries have taken too much together, stop the costliest."""
+        """Stop the costliest queries before a message, if all together have taken too much."""
         load = self.network.load
         if load.excess():
             for query, error in too_costly(self.network, list(self.queries.values())):

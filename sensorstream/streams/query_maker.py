@@ -1,4 +1,4 @@
-"""Continuous queries and rules over time, made of what was read: plan, windows, operators."""
+"""Makes continuous queries and rules over time: plan, windows, operators."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ Meaning: TypeAlias = Query | TimedProgram
 
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """A query, or the rules over time of a text, that could run: its plan, and how it is made.
+    """A query, or the rules over time of a text, that could run, with its plan.
 
-    ``make`` takes its text and sink; ``begin`` is called when it runs.
+    ``make`` takes text and sink; ``begin`` is called when it starts.
     """
 
     plan: Plan
@@ -48,14 +48,11 @@ class Planned:
 
 @dataclass(frozen=True, slots=True)
 class QueryMaker:
-    """Plans queries, and makes those that run: they have not begun yet.
+    """A planner and maker of queries that have not started yet.
 
-    Every method raises
-
-    - :class:`.UnsupportedQuery`, at its place in the text, if it asks for something that no stream
-      can answer,
-    - :class:`.Overrun`, if it takes more than the limits to begin,
-    - :class:`.InternalFault` for a fault of ours.
+    Every method raises :class:`.UnsupportedQuery`, with its place in the text, if no stream can
+    answer a part of the query, :class:`.Overrun` if it exceeds the limits at its start, and
+    :class:`.InternalFault` for a defect of SensorStream.
     """
 
     network: Network
@@ -87,10 +84,7 @@ class QueryMaker:
             raise _told(error) from error
 
     def made(self, planned: Planned, text: str, sink: Sink) -> ContinuousQuery:
-        """A query of its plan, whose windows it reads from now on.
-
-        If it cannot be made, nothing is left of it.
-        """
+        """A query of a plan, as a reader of its windows; after an error nothing is left of it."""
         try:
             running = planned.make(text, sink)
         except BaseException as error:
@@ -160,7 +154,7 @@ class QueryMaker:
                     seen = list(windows.values())
                     return ContinuousQuery(name, text, query, root, seen, schedule, sink, plan)
             except BaseException:
-                # The operators are over the windows: they go first.
+                # Operators read the windows, so they are removed first.
                 self.network.sweep()
                 self.windows.close(windows.values())
                 raise
@@ -169,7 +163,7 @@ class QueryMaker:
 
 
 def _told(error: _Error) -> _Error | InternalFault:
-    """The error that the registration of a query raises for a cause."""
+    """The error that a registration raises for a cause."""
     if isinstance(error, SensorStreamError) or not isinstance(error, Exception):
         return error
     return InternalFault(f"a fault of the server: {type(error).__name__}: {error}")

@@ -24,20 +24,19 @@ from sensorstream.streams.query_shape import WindowShape
 
 
 def planned(query: Query, sources: Sources, *, graphs: bool) -> Plan:
-    """The plan of a query over windows; ``graphs``: whether it may name any.
+    """The plan of a query over windows; ``graphs``: whether it may name graphs.
 
-    Raises:
-        UnsupportedQuery: it asks for something that no stream can answer.
+    Raises UnsupportedQuery if no stream can answer a part of it.
     """
     _check_form(query, graphs=graphs)
     return plan(query.form.pattern, sources, query.base)
 
 
 def check_graphs(query: Query, named: Mapping[IRI, TripleIndex] | None) -> None:
-    """Whether the graphs of a query are there.
+    """Check that the graphs of a query exist.
 
-    Raises:
-        QueryError: GRAPH names one that is not among ``named``, or there is none for a variable.
+    Raises QueryError if GRAPH names a graph that is not in ``named``, or there is none for its
+    variable.
     """
     if named is None:
         return
@@ -55,7 +54,7 @@ def check_graphs(query: Query, named: Mapping[IRI, TripleIndex] | None) -> None:
 def sources_of(
     query: Query, shapes: Mapping[IRI, WindowShape], named: Mapping[IRI, TripleIndex]
 ) -> Sources:
-    """What the names of a query mean; equal windows are one source, whatever their names."""
+    """The sources that the names of a query mean; equal windows are one source."""
     windows = {name: _window(name, shape) for name, shape in shapes.items()}
     inside = dict.fromkeys(windows[e.name] for e in query.dataset.windows if e.in_default)
     return Sources(
@@ -66,10 +65,10 @@ def sources_of(
 
 
 def windows_read(plan: Plan, sources: Sources) -> dict[TripleSource, WindowShape]:
-    """The windows that a query needs, by what they are to its plan.
+    """The windows that a query needs, by their sources in its plan.
 
-    One that the plan does not read is among them, for its steps are moments to report at, too;
-    unless the plan reads what it is the past of, whose steps are the same.
+    A window that the plan does not read is included, because the query reports at its steps; it is
+    left out if the plan reads the same window without its delay, whose steps are the same.
     """
     read = set(sources_read(plan))
     needed: dict[TripleSource, WindowShape] = {}

@@ -1,7 +1,4 @@
-"""What the windows and reports of a continuous query are, apart from what they hold.
-
-And what a query's text means by them on a time line.
-"""
+"""The windows and reports of a continuous query, without their content, on a time line."""
 
 from __future__ import annotations
 
@@ -18,11 +15,11 @@ from sensorstream.sparql.algebra import Query
 
 @dataclass(frozen=True, slots=True)
 class StreamTick:
-    """When the content of windows changes, and of what; windows of one tick share a content.
+    """The moments at which windows change, and the unit of change; equal ticks share content.
 
-    With ``step`` None it changes with every event; else at ``origin + k * step`` if ``by_time``,
-    or after so many triples or individuals. ``alone`` is the shape of a window of individuals,
-    which shares its content with none. What happens is seen ``delay`` later.
+    With ``step`` None a window changes with every event; else at ``origin + k * step`` if
+    ``by_time``, or after that number of triples or individuals. ``alone`` is the shape of a window
+    of individuals, whose content is not shared. Events are seen ``delay`` later.
     """
 
     stream: IRI | None
@@ -37,14 +34,13 @@ class StreamTick:
 
 @dataclass(frozen=True, slots=True)
 class WindowShape:
-    """One window, in units of the time line; equal shapes share one window.
+    """A window, in units of the time line; equal shapes share one window.
 
-    ``range`` None is a landmark window: all since the start. ``by_time`` says what ``range``
-    and ``step`` measure: lengths of time, or numbers of triples or ``individuals``. Those enter
-    and leave with all their triples; only instances of ``instances_of``, where it is given.
-    The steps are at ``origin + k * step``. Only what happens from ``start`` to ``end`` enters.
-    ``stream`` None reads every stream. With a ``delay`` it holds what it would have held so long
-    ago without.
+    ``range`` None is a landmark window: all since the start. ``by_time``: ``range`` and ``step``
+    are lengths of time, else numbers of triples or ``individuals``. Individuals enter and leave
+    with all their triples; with ``instances_of`` only its instances enter. The steps are at
+    ``origin + k * step``. Only events from ``start`` to ``end`` enter. ``stream`` None reads every
+    stream. With a ``delay`` it holds its content of that long ago.
     """
 
     stream: IRI | None
@@ -60,9 +56,9 @@ class WindowShape:
 
     @property
     def undelayed(self) -> WindowShape | None:
-        """The window of which it holds the past, computed at the same moments; None: there is none.
+        """The window whose past it holds, computed at the same moments; None: there is none.
 
-        Steps that are not a multiple of the delay apart come at other moments.
+        There is none without a delay, or if the delay is not a multiple of the step.
         """
         if not self.delay or (self.step is not None and self.delay % self.step):
             return None
@@ -70,7 +66,7 @@ class WindowShape:
 
     @property
     def tick(self) -> StreamTick:
-        """When its content changes."""
+        """The moments at which its content changes."""
         stepped = self.step is not None
         return StreamTick(
             self.stream,
@@ -86,10 +82,10 @@ class WindowShape:
 
 @dataclass(frozen=True, slots=True)
 class Schedule:
-    """When a query reports, and what.
+    """The moments and the content of the reports of a query.
 
-    ``relation`` None reports additions and removals. ``period`` is the length between two
-    reports by time, in units of the time line; ``triples`` the number of arrived triples.
+    ``relation`` None reports additions and removals. ``period`` is the length between two reports
+    by time, in units of the time line; ``triples`` the number of arrived triples.
     """
 
     kind: algebra.ReportKind
@@ -100,10 +96,9 @@ class Schedule:
 
 @dataclass(frozen=True, slots=True)
 class Lengths:
-    """Reads instants (a number or ``xsd:dateTime``), and lengths by that of a second.
+    """A reader of instants (a number or ``xsd:dateTime``), and of lengths of time.
 
-    Raises (every method):
-        UnsupportedQuery: a length is no whole number of units of the time line.
+    Every method raises UnsupportedQuery if a length is no whole number of units of the time line.
     """
 
     instant: Callable[[Literal], Instant]
@@ -137,10 +132,10 @@ class Lengths:
         )
 
     def schedule(self, query: Query) -> Schedule:
-        """When and what a query reports; at the end of each instant if it does not say when.
+        """The schedule of a query's reports; by default at the end of each instant.
 
-        A report that comes by itself, period or count, is of the whole result unless the query
-        asks for something else: LUPOSDATE's intermediate results.
+        A report by period or count is of the whole result unless the query asks for something else:
+        LUPOSDATE's intermediate results.
         """
         relation = query.registration.relation if query.registration is not None else None
         report, kinds = query.report, algebra.ReportKind
@@ -154,13 +149,13 @@ class Lengths:
         return Schedule(report.kind, relation, triples=every)
 
     def exact(self, length: timedelta) -> int:
-        """A length of time in units of the time line; it may be nothing."""
+        """A length of time in units of the time line; 0 is allowed."""
         return self.length(length) or 0 if length else 0
 
     def length(self, length: timedelta | int | None, part: object = None) -> int | None:
-        """A length of time in units of the time line; a number stays what it counts.
+        """A length of time in units of the time line; a number is returned as it is.
 
-        ``part`` is what of the query has it.
+        ``part`` is the part of the query that has the length, for the error.
         """
         if not isinstance(length, timedelta):
             return length

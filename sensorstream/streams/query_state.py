@@ -1,4 +1,4 @@
-"""Continuous queries at rest: what must survive a restart; results are derived again."""
+"""Saved state of continuous queries; results are not saved but derived again."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from sensorstream.streams.query_shape import StreamTick
 
 @dataclass(frozen=True, slots=True)
 class StreamState:
-    """One stream: what its windows hold, and what waits for their next step, oldest first."""
+    """A stream: the content of its windows, and the events that wait for a step, oldest first."""
 
     closes: Instant | None
     computed: int
@@ -27,7 +27,7 @@ class StreamState:
 
 @dataclass(frozen=True, slots=True)
 class QueryState:
-    """One query: what it has not reported yet, and where it stands in its schedule."""
+    """A query: its unreported changes, and its place in its schedule."""
 
     due: Instant | None
     reports: int
@@ -38,35 +38,35 @@ class QueryState:
     computed: int
     answer: bool | None
     operator: tuple[Row, ...] | None = None
-    """What its operator cannot derive again."""
+    """The rows that its operator cannot derive again."""
     pending: bool = False
     """Whether it may report at the end of the present instant."""
     kept: tuple[KeptRow, ...] = ()
-    """What the operators of a pattern in time remember."""
+    """The rows that the operators of a pattern in time remember."""
     unreported: tuple[KeptRow, ...] = ()
     """Solutions of a pattern in time that are not reported yet."""
     events: tuple[KeptEvent, ...] = ()
-    """What rules over time remember."""
+    """The events that rules over time remember."""
     latest: tuple[KeptRow, ...] = ()
-    """The last of those that are."""
+    """The last solutions of a pattern in time that are reported."""
     since: Instant | None = None
-    """The first moment that rules over time have taken events of; None: all there are."""
+    """The first moment whose events rules over time have taken; None: all events."""
     layout: str = ""
-    """What its rows are of (:mod:`.layout`)."""
+    """The layout of its rows (:func:`.layout_of`)."""
     delays: tuple[tuple[LaterChange, ...], ...] = ()
-    """What each of its delayed groups has still to give out."""
+    """The changes that its delayed groups have not given out yet, by group."""
 
 
 @dataclass(frozen=True, slots=True)
 class ProcessorState:
-    """All queries, by name, with their texts, in the order they were registered; all streams."""
+    """The queries with their texts, in the order of registration, and all streams."""
 
     now: Instant | None
     counts: tuple[int, int, int]
-    """Events, triples, late events."""
+    """Numbers of events, triples and late events."""
     queries: tuple[tuple[str, str, QueryState], ...] = ()
     streams: tuple[tuple[StreamTick, StreamState], ...] = ()
     waiting: tuple[OpenOccurrences, ...] = ()
-    """What patterns in time get when its interval is over."""
+    """Occurrences that patterns in time get at the end of their interval."""
     moment: tuple[OpenOccurrences, ...] = ()
-    """What the present moment of rules over time has said so far."""
+    """Occurrences of the present moment of rules over time."""

@@ -39,10 +39,10 @@ def _taken(changes: IndexChanges) -> dict[str, Any]:
 
 
 class InstantTrace:
-    """Records the instants that concern a query, the latest 100, until it is closed.
+    """A record of the latest 100 instants that concern a query, until it is closed.
 
-    ``default`` is the graph outside the windows; ``now`` gives the instant at work, and ``time``
-    writes it; ``on_fault`` is told of an instant that could not be recorded.
+    ``default`` is the graph outside the windows; ``now`` gives the present instant, ``time`` writes
+    it; ``on_fault`` gets the errors of instants that could not be recorded.
     """
 
     def __init__(
@@ -67,7 +67,7 @@ class InstantTrace:
         network.observers.append(self.observe)
 
     def observe(self, changed: Sequence[Node]) -> None:
-        """An instant has changed these operators, of whichever query."""
+        """Record an instant that has changed these operators, of any query."""
         try:
             self._record(changed)
         except Exception as error:
@@ -103,7 +103,7 @@ def _step(node: Node) -> dict[str, Any]:
 
 
 def _rows(node: Node) -> dict[str, Any]:
-    # Neither the number of a solution in its stream, its interval nor an occurrence is a term.
+    # The number of a solution in its stream, its interval and an occurrence are not terms.
     places = [
         place
         for place, name in enumerate(node.variables)

@@ -17,7 +17,7 @@ _json: Final = json.JSONEncoder(ensure_ascii=False).encode
 
 
 def report_lines(report: Report, written: Written) -> Iterator[dict[str, Any]]:
-    """A report as lines: one a row, or one with the graph or the answer of it all.
+    """A report as lines: one for each row, or one for the whole graph or answer.
 
     ``written`` writes a time. Rows of a pattern in time carry their interval.
     """
@@ -32,9 +32,9 @@ def report_lines(report: Report, written: Written) -> Iterator[dict[str, Any]]:
 
 
 def report_text(report: Report, written: Written) -> Iterator[str]:
-    """What :func:`report_lines` gives as JSON text, many lines at a time.
+    """The lines of :func:`report_lines` as JSON text, many lines at a time.
 
-    The terms of a report stand in many of its rows: each is written once.
+    A term that occurs in many rows is written once.
     """
     if not report.rows or report.intervals is not None:
         yield from (f"{_json(line)}\n" for line in report_lines(report, written))
@@ -64,9 +64,9 @@ class _Column(dict[Term, str]):
 
 
 def report_data(report: Report, written: Written) -> dict[str, Any]:
-    """A report as one object: as a line, but ``bindings`` is the list of its rows'.
+    """A report as one object: like a line, but ``bindings`` is a list, one for each row.
 
-    Of a pattern in time ``intervals`` are those of the rows, ``interval`` that of the graph.
+    For a pattern in time, ``intervals`` are those of the rows, ``interval`` that of the graph.
     """
     head = _head(report, written)
     if report.answer is not None:

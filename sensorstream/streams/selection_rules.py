@@ -1,4 +1,4 @@
-"""Rules over time: how they are planned, run, and reported."""
+"""Rules over time: planning, running, reporting."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class RunningRules(ContinuousQuery):
         super().__init__(
             ruleset.name, text, query, ruleset.root, (), _SCHEDULE, sink, ruleset.patterns
         )
-        # Patterns in time make events for them at the ends of intervals.
+        # Patterns in time make events for the rules at the ends of intervals.
         self.follows_ends = True
         self.ruleset = ruleset
         self._ready = ready
@@ -83,9 +83,8 @@ def planned_rules(
 ) -> Ruleset:
     """The rules of a text that could run beside the others.
 
-    Raises:
-        UnsupportedQuery: a rule or a Datalog rule has no meaning here, or a rule would see what it
-            makes itself.
+    Raises UnsupportedQuery if a rule or a Datalog rule has no meaning here, or a rule would read
+    its own output.
     """
     if not program.rules:
         raise UnsupportedQuery("Datalog rules alone report nothing: expected a rule with 'define'")
@@ -96,10 +95,10 @@ def planned_rules(
 
 
 def values_of(template: Sequence[TriplePattern], triples: Sequence[Triple]) -> dict[str, Term]:
-    """The variables of a template, as one of its graphs has them.
+    """The values of a template's variables in one of its graphs.
 
-    What is no triple has been left out of the graph. Where it is not certain which triple of the
-    template one is, its variables have no value.
+    Invalid triples are missing in the graph. A variable has no value where it is not certain to
+    which triple of the template a triple of the graph belongs.
     """
     first, last = _earliest(template, triples), _earliest(template[::-1], triples[::-1])
     found: dict[str, Term] = {}
@@ -113,7 +112,7 @@ def values_of(template: Sequence[TriplePattern], triples: Sequence[Triple]) -> d
 
 
 def _earliest(template: Sequence[TriplePattern], triples: Sequence[Triple]) -> list[int]:
-    """For each triple of a graph the first place in the template that it may be of."""
+    """The first possible place in the template of each triple of a graph."""
     found: list[int] = []
     number = 0
     for triple in triples:

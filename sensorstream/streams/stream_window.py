@@ -1,21 +1,19 @@
 """The windows of continuous queries: the part of a stream that a pattern matches.
 
-At time t the *scope* of a logical window of range r is what happened in ``(t - r, t]``, that of
-a physical one the last n elements; its *content* is the set of their triples. With a step it is
-computed at the multiples of the step only; without, it moves with every event, and what grows
-too old leaves at the instant it does, event or not. An event is one graph: a physical window
-moves past all of it at once.
-
-A window with a delay d sees each event d later: at time t its scope is what happened in
-``(t - d - r, t - d]``.
+At time t the *scope* of a logical window of range r is the events in ``(t - r, t]``, that of a
+physical one the last n elements; its *content* is the set of their triples. With a step it is
+computed at the multiples of the step only; without, it moves with every event, and triples leave at
+the instant when they are too old, event or not. An event is one graph: a physical window moves past
+all of it at once. A window with a delay d sees each event d later: at time t its scope is the
+events in ``(t - d - r, t - d]``.
 
 These windows hand nothing on and take nothing back: a triple is in the content as long as some
-event in the scope says it. The window of the knowledge base (``sensorstream.window``) is the one
-that keeps individuals whole and moves them to history.
+event in the scope contains it. The window of the knowledge base (``sensorstream.window``) is the
+one that keeps individuals whole and moves them to history.
 
 Source: RSP-QL, section 4 (time-based windows); "Monitoring eBay auctions", sections 4.3 and 5.2
-(windows of triples); SensorStream, section 4 (windows of individuals); SECRET (Botan et al.,
-2010) for *scope*, *content*, *tick*.
+(windows of triples); SensorStream, section 4 (windows of individuals); SECRET (Botan et al., 2010)
+for *scope*, *content*, *tick*.
 """
 
 from __future__ import annotations
@@ -35,9 +33,9 @@ from sensorstream.streams.query_state import StreamState
 
 
 class IndividualContents:
-    """Individuals with all that was said of them since they came (SensorStream, eq. 6 and 7).
+    """Individuals with all triples about them since they came (SensorStream, eq. 6 and 7).
 
-    Only instances of ``instances_of``, where it is given. ``graph`` holds their triples.
+    With ``instances_of`` only its instances. ``graph`` holds their triples.
     """
 
     __slots__ = ("_class", "_times", "graph")
@@ -48,7 +46,7 @@ class IndividualContents:
         self._times: OrderedDict[Subject, Instant] = OrderedDict()
 
     def elements_in(self, triples: Sequence[Triple]) -> int:
-        """How many new individuals an event brings."""
+        """The number of new individuals in an event."""
         return sum(subject not in self._times for subject in self._subjects(triples))
 
     def _subjects(self, triples: Iterable[Triple]) -> dict[Subject, None]:
@@ -58,7 +56,7 @@ class IndividualContents:
         return dict.fromkeys(t[0] for t in triples if t[0] in found or t[0] in self._times)
 
     def take(self, element: StreamElement) -> None:
-        """Let an event happen, at or after all before it."""
+        """Take in an event, at or after all before it."""
         for subject in self._subjects(element.triples):
             self._times[subject] = element.time
             self._times.move_to_end(subject)
@@ -77,12 +75,12 @@ class IndividualContents:
         return next(iter(self._times.values()), None)
 
     def leave_until(self, last: Instant) -> None:
-        """Let those go that appeared last at a time or before."""
+        """Remove the individuals that appeared last at a time or before."""
         while (oldest := self.oldest) is not None and oldest <= last:
             self._leave()
 
     def keep(self, count: int) -> None:
-        """Let those go that appeared least recently, until no more than ``count`` are left."""
+        """Remove the individuals that appeared least recently, down to ``count``."""
         while len(self._times) > count:
             self._leave()
 
@@ -92,7 +90,7 @@ class IndividualContents:
             self.graph.discard(triple)
 
     def elements(self) -> Iterator[StreamElement]:
-        """What makes it what it is, were it to happen again, oldest first."""
+        """The events that would make this content again, oldest first."""
         for subject, time in self._times.items():
             yield StreamElement(time, time, tuple(self.graph.match(subject, None, None)))
 
@@ -136,7 +134,7 @@ class StreamWindow:
 
     @property
     def due(self) -> Instant | None:
-        """The next time at which it must let something go, for a logical window without a step.
+        """The next time at which a logical window without a step must drop something.
 
         None also while it may lag: then it is brought up to date when it is read.
         """
@@ -153,7 +151,7 @@ class StreamWindow:
 
     @property
     def moves(self) -> Instant | None:
-        """When it changes next without an event."""
+        """The next time when it changes without an event."""
         if self.stream.closes is not None:
             return self.stream.closes
         self._present()
@@ -161,16 +159,16 @@ class StreamWindow:
         return min((each for each in (enters, expires) if each is not None), default=None)
 
     def elapse(self, time: Instant) -> None:
-        """Let go of what is too old at a time."""
+        """Drop what is too old at a time."""
         self._expire(time)
         if self.empty:
             self.stream.empty_windows.add(self)
 
     def skip(self, time: Instant) -> None:
-        """It has no more than one moment to leave out: what is too old leaves together."""
+        """Do nothing: all that is too old leaves in one moment, so no moment can be skipped."""
 
     def compute(self, time: Instant) -> None:
-        """Let go of what is not in the scope at a time; what has come since has entered."""
+        """Drop what is not in the scope at a time; new events have entered already."""
         if self.shape.by_time:
             self._expire(time)
         elif self.shape.range is not None:
@@ -182,10 +180,10 @@ class StreamWindow:
 
 
 class WindowedStream:
-    """One stream as the windows of one tick see it.
+    """A stream as the windows of one tick see it.
 
-    What happens waits here for the tick, if there is a step, or until the delay is over, and is
-    then stored once for all of the windows. O(event) plus O(1) per window that it makes move.
+    Events wait here for the tick, if there is a step, or until the delay is over, and are then
+    stored once for all of the windows. O(event) plus O(1) for each window that moves.
     """
 
     closing: Final = True
@@ -209,7 +207,7 @@ class WindowedStream:
         self._arrived = 0
 
     def open(self, shape: WindowShape) -> StreamWindow:
-        """A new window; it begins with what others of the same tick still hold."""
+        """A new window; it starts with what others of the same tick still hold."""
         content: IndividualContents | WindowScope
         if isinstance(self.content, OccurrenceIndex):
             moving = shape.by_time and shape.step is None
@@ -222,26 +220,26 @@ class WindowedStream:
         return window
 
     def close(self, window: StreamWindow) -> None:
-        """Give back what only a window holds."""
+        """Free what only this window holds."""
         self.windows.remove(window)
         self.empty_windows.discard(window)
         if isinstance(window.graph, WindowScope):
             window.graph.occurrences.close(window.graph)
 
     def catch_up(self, window: StreamWindow, now: Instant) -> None:
-        """Let a new window hold what it would hold by now, of what is still there."""
+        """Fill a new window as if it had existed, from what is still there."""
         step = self.tick.step
         window.compute(now if self.closes is None or step is None else self.closes - step)
 
     def take(self, element: StreamElement) -> None:
-        """An event happens, at or after all before it."""
+        """Take in an event, at or after all before it."""
         tick, time = self.tick, element.time
         if (tick.start is not None and time < tick.start) or (
             tick.end is not None and time > tick.end
         ):
             return
         if tick.delay:
-            # For its windows it happens that much later.
+            # Its windows see the event that much later.
             element = StreamElement(time + tick.delay, element.end + tick.delay, element.triples)
         if tick.step is None and tick.delay:
             self._waiting.append(element)
@@ -269,14 +267,14 @@ class WindowedStream:
         """The windows that are not empty any more; ask after each event."""
         if not self.empty_windows or self.content.empty:
             return ()
-        # What happened may wait for its delay, while another window holds what was before.
+        # An event may wait for its delay while another window holds earlier ones.
         filled = {window for window in self.empty_windows if not window.empty}
         self.empty_windows -= filled
         return filled
 
     @property
     def due(self) -> Instant | None:
-        """The time of the next step, for logical windows; else when a delayed event is seen."""
+        """The next step of logical windows; else the time when a delayed event is seen."""
         if self.tick.step is None and self._waiting:
             return self._waiting[0].time
         return self.closes
@@ -294,13 +292,13 @@ class WindowedStream:
             self.computed += 1
 
     def wind(self, time: Instant) -> None:
-        """Let the next step be the first one at or after a time; nothing may happen before it."""
+        """Move the next step to the first one at or after a time; no event may be before it."""
         tick = self.tick
         if tick.by_time and tick.step is not None:
             self.closes = Multiples(tick.step, tick.origin).after(time - 1)
 
     def skip(self, time: Instant) -> None:
-        """Let the next step be the last one before a time, if there are several."""
+        """Move the next step to the last one before a time, if there are several."""
         tick = self.tick
         if self.closes is not None and tick.step is not None and self.closes < time:
             self.closes = Multiples(tick.step, tick.origin).last(time - 1)
@@ -311,7 +309,7 @@ class WindowedStream:
         return not self._waiting and self.content.empty
 
     def state(self) -> StreamState:
-        """What :meth:`restore` needs."""
+        """The data that :meth:`restore` needs."""
         return StreamState(
             self.closes,
             self.computed,
@@ -321,7 +319,7 @@ class WindowedStream:
         )
 
     def restore(self, state: StreamState, now: Instant | None) -> None:
-        """Become the stream that a state was taken of; call it on a new one with all windows."""
+        """Restore the stream of a state; call it on a new one with all windows open."""
         self.closes = state.closes
         self.computed = state.computed
         self._arrived = state.arrived
@@ -333,7 +331,7 @@ class WindowedStream:
                 self.catch_up(window, now)
 
     def _horizon(self, time: Instant) -> Instant | None:
-        """The time up to which nothing is in any window at ``time``; None: there is no such."""
+        """The time up to which no event is in any window at ``time``; None: no such time."""
         if not self.tick.by_time or not isinstance(self.content, OccurrenceIndex):
             return None
         ranges = [window.shape.range for window in self.windows]
@@ -344,7 +342,7 @@ class WindowedStream:
         horizon = self._horizon(time)
         for _ in range(ready):
             element = self._waiting.popleft()
-            # Between long steps most of what happens is over before any window sees it.
+            # With long steps most events are over before any window sees them.
             if horizon is None or element.time > horizon:
                 self.content.take(element)
         for window in self.windows:

@@ -22,9 +22,7 @@ from sensorstream.settings.settings import (
 )
 
 HOST = "http://127.0.0.1"
-TEXT = (Path(__file__).parents[2] / "docs" / "use" / "explaining-and-testing.md").read_text(
-    encoding="utf-8"
-)
+TEXT = (Path(__file__).parents[2] / "docs/use/explaining-and-testing.md").read_text("utf-8")
 ONTOLOGY = """
 @prefix : <http://example.org/> .
 @prefix owl: <http://www.w3.org/2002/07/owl#> .

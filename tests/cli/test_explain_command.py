@@ -39,7 +39,7 @@ def test_a_tree_shows_operators_counters_and_the_next_report(run: Run, files: Pa
     assert lines[0].startswith("http://example.org/sums: RSTREAM")
     assert "the next at 10" in lines[1]
     assert "stream <http://example.org/readings>" in lines[2]
-    assert lines[-1].lstrip().startswith("Pattern ?s")
+    assert lines[-1].lstrip().startswith("Match in window <http://example.org/w>: ?s")
     assert "+1 -0" in lines[-1]
     indents = [len(line) - len(line.lstrip()) for line in lines[3:]]
     assert indents == sorted(indents)

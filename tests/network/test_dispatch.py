@@ -10,6 +10,7 @@ from sensorstream.model.terms import IRI
 from sensorstream.network.budget import NO_LIMITS, EngineLoad
 from sensorstream.network.dispatch import Dispatcher
 from sensorstream.network.operators.row_operators import ConstantOperator
+from sensorstream.network.plan.nodes import ConstantPlan
 
 P, Q, BY, ONE, OTHER = (IRI(f"http://example.org/{name}") for name in ("p", "q", "by", "1", "2"))
 S, V = IRI("http://example.org/s"), IRI("http://example.org/v")
@@ -30,7 +31,9 @@ def index(fired: list[str]) -> TripleIndex:
         return lambda s, p, o, out: fired.append(name)
 
     for name, guard in (("one", (BY, ONE)), ("other", (BY, OTHER)), ("all", None)):
-        dispatcher.subscribe(ConstantOperator((name,), ()), P, None, named(name), guard)
+        dispatcher.subscribe(
+            ConstantOperator(ConstantPlan((name,), ())), P, None, named(name), guard
+        )
     return index
 
 
@@ -55,7 +58,7 @@ def test_of_patterns_with_a_subject_those_with_another_one_are_not_asked(
 ) -> None:
     index = TripleIndex()
     dispatcher = Dispatcher(index, lambda node: None, EngineLoad(NO_LIMITS))
-    nodes = [ConstantOperator((f"q{each}",), ()) for each in range(3)]
+    nodes = [ConstantOperator(ConstantPlan((f"q{each}",), ())) for each in range(3)]
 
     def told(name: str, *_: object) -> None:
         fired.append(name)
@@ -82,7 +85,7 @@ def test_a_triple_that_goes_fires_alike(index: TripleIndex, fired: list[str]) ->
 def test_what_is_forgotten_fires_no_more() -> None:
     index, fired = TripleIndex(), []
     dispatcher = Dispatcher(index, lambda node: None, EngineLoad(NO_LIMITS))
-    node, kept = ConstantOperator(("x",), ()), ConstantOperator(("y",), ())
+    node, kept = (ConstantOperator(ConstantPlan((name,), ())) for name in "xy")
     for each in (node, kept):
         for guard in ((BY, ONE), None):
             dispatcher.subscribe(each, P, None, lambda s, p, o, out: fired.append(p), guard)

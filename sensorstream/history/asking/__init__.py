@@ -1,1 +1,1 @@
-"""Questions in SPARQL to history: what is asked, of what, and the answer in a format."""
+"""Questions in SPARQL to history: the question, the relations it reads, the answer in a format."""

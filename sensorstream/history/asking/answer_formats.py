@@ -1,4 +1,4 @@
-"""Answers written to a file a batch at a time: the W3C's formats, Arrow and Parquet.
+"""Writers of answers to a file in batches: the W3C's formats, Arrow and Parquet.
 
 Sources: SPARQL 1.1 Query Results JSON Format; SPARQL Query Results XML Format; SPARQL 1.1 Query
 Results CSV and TSV Formats.
@@ -41,7 +41,7 @@ TURTLE: Final = "text/turtle"
 
 _BATCH: Final = 4096
 _RESULTS: Final = "http://www.w3.org/2005/sparql-results#"
-# XML 1.0 has no way to write these (production 2).
+# XML 1.0 cannot contain these characters (production 2).
 _NO_XML: Final = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
@@ -221,7 +221,7 @@ GRAPHS: Final[Mapping[str, Writer]] = {
 
 
 def writers(answer: Answer) -> Mapping[str, Writer]:
-    """The formats that an answer can be written in, by media type, the preferred ones first."""
+    """The possible formats of an answer by media type, the preferred ones first."""
     match answer:
         case Solutions():
             return SOLUTIONS
@@ -232,10 +232,9 @@ def writers(answer: Answer) -> Mapping[str, Writer]:
 
 
 def write(answer: Answer, wanted: Sequence[str], out: IO[bytes]) -> str:
-    """Write an answer in the first of some formats that it can be written in; the one chosen.
+    """Write an answer in the first suitable format of ``wanted``, and return that format.
 
-    Raises:
-        QueryError: none of them suits.
+    Raises QueryError if none suits.
     """
     offered = writers(answer)
     for media_type in wanted:
@@ -258,7 +257,7 @@ def _batches(rows: Iterator[Row]) -> Iterator[list[Row]]:
 
 
 def _plain(term: Term | None) -> str:
-    """A term as CSV has it: without marks of its kind; a text that UTF-8 cannot hold is altered."""
+    """A term in CSV, without marks of its kind; lone surrogates are replaced."""
     if term is None:
         return ""
     return term.lexical if isinstance(term, Literal) else str(term)

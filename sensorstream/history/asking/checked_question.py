@@ -1,4 +1,4 @@
-"""A SPARQL query over history as it was asked: the text, its valid time, its graphs."""
+"""A checked SPARQL query over history: its text, its valid time, its graphs."""
 
 from __future__ import annotations
 
@@ -15,31 +15,31 @@ from sensorstream.sparql.query_parser import Parsed, read_query
 from sensorstream.sparql.query_printer import algebra_lines
 from sensorstream.sparql.text_bounds import MOST_TOKENS
 
-# What a SPARQL query may be asked of.
+# The sources that a SPARQL query may read.
 CACHE: Final = "cache"
 """The window with the static data."""
 HISTORY: Final = "history"
-"""What left the window."""
+"""Everything that left the window."""
 ALL: Final = "all"
-"""Both together."""
+"""The window and history together."""
 SPARK: Final = "spark"
-"""The same as history, answered by Spark."""
+"""History, read by Spark."""
 ARCHIVE: Final = "archive"
-"""What left PostgreSQL for the archive."""
+"""Everything that left PostgreSQL for the archive."""
 _BEGINNING: Final[Instant] = -(2**63) + 1
-"""Every statement of history has ended after it."""
+"""A time before the end of every statement of history."""
 
 
 @dataclass(frozen=True, slots=True)
 class AtInstant:
-    """A query sees what held at an instant: ``valid_from <= at < valid_to``."""
+    """The valid time of statements that held at an instant: ``valid_from <= at < valid_to``."""
 
     at: Instant
 
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """A query sees what held at any instant of ``[start, end)``."""
+    """The valid time of statements that held at any instant of ``[start, end)``."""
 
     start: Instant
     end: Instant
@@ -49,7 +49,8 @@ class Interval:
 class CheckedQuestion:
     """A checked query.
 
-    ``time`` None: what ever held. ``parsed`` has the places of the query's parts, for errors.
+    ``time`` None: statements that ever held. ``parsed`` has the places of the query's parts, for
+    errors.
     """
 
     query: Query
@@ -92,23 +93,17 @@ def read_question(
 
 
 def question_before(parsed: Parsed[Query], timeline: Timeline, end: Instant) -> CheckedQuestion:
-    """A question that sees what held before ``end``, unless it has a valid time of its own.
+    """A question about the time before ``end``, unless it has a valid time of its own.
 
-    ``parsed`` is checked, and its valid time has no variables.
-
-    Raises:
-        QueryError: a time that is not of the time line.
+    ``parsed`` is checked, and its valid time has no variables. Raises QueryError for a time that is
+    not of the time line.
     """
     time = _valid_time(parsed, timeline, None, None)
     return CheckedQuestion(parsed.meaning, parsed, time or Interval(_BEGINNING, end))
 
 
 def check_no_time(at: str | None, during: str | None, place: str) -> None:
-    """Refuse a valid time where it cannot be asked for.
-
-    Raises:
-        QueryError: one is given.
-    """
+    """Refuse a valid time where it cannot be asked for; raises QueryError if one is given."""
     for name, value in (("at", at), ("during", during)):
         if value is not None:
             raise QueryError(
@@ -177,7 +172,7 @@ def _instants(
 
 @dataclass(frozen=True, slots=True)
 class QuestionPlan:
-    """``sql`` is empty where no SQL is run; ``plan`` is as the engine tells it, in lines."""
+    """The plan of a query: ``sql`` (empty without SQL), and the engine's ``plan`` in lines."""
 
     algebra: str
     sql: str

@@ -1,4 +1,4 @@
-"""The relations that a query over history reads: which statements, when, in which graph.
+"""The relations that a query over history reads: statements, times, graphs.
 
 Statements of history are rows of ``store.statements``. Those of the window, the ontology and the
 static data come with the question, in temporary tables.
@@ -52,12 +52,12 @@ _MARKS: Final = {
 def scope_of(
     time: AtInstant | Interval | None, ids: Mapping[Term, Id], *, live: bool, beside: bool = True
 ) -> QueryRelations:
-    """What a query reads; the default graph is the union of all.
+    """The relations of a query; the default graph is the union of all.
 
     Args:
         time: when a statement must have held; None: ever.
         ids: of the query's constants.
-        live: whether the temporary tables of what is in the window now are read too.
+        live: whether the temporary tables with the present window are read too.
         beside: as in :class:`.QueryRelations`.
     """
     named = {graph: _union(_parts(graph, time, live=live)) for graph in HISTORY_GRAPHS}
@@ -69,10 +69,10 @@ def scope_of(
 
 
 def tell_spans(scope: QueryRelations, time: AtInstant | Interval | None) -> None:
-    """Say "as of an instant" once more, so that PostgreSQL's planner expects the right number.
+    """Add "as of an instant" as a condition on spans, for PostgreSQL's planner.
 
-    It takes ``valid_from <= at`` and ``valid_to > at`` to be independent, and so half of all
-    statements to hold at an instant; of spans it has statistics (``statements_span_idx``).
+    The planner takes ``valid_from <= at`` and ``valid_to > at`` to be independent, and so half of
+    all statements to hold at an instant; for spans it has statistics (``statements_span_idx``).
     """
     if not isinstance(time, AtInstant):
         return
@@ -120,7 +120,7 @@ def _terms(schema: str, table: str) -> exp.Select:
 
 
 def _union(parts: Sequence[exp.Select]) -> exp.Select:
-    """One select of the rows of all; without any, of no row."""
+    """The union of selects; without any, a select of no row."""
     if not parts:
         return _statements(None).where(exp.false(), copy=False)
     if len(parts) == 1:
@@ -134,7 +134,7 @@ def _union(parts: Sequence[exp.Select]) -> exp.Select:
 
 @dataclass(frozen=True, slots=True)
 class StandingTriple:
-    """A triple that holds now: the graphs that it is in (a sum of :class:`.Origin`), since when.
+    """A triple that holds now, with its graphs (a sum of :class:`.Origin`), and since when.
 
     ``stay`` and ``message`` are the numbers of the stay that it belongs to, and of the message that
     said or caused it; 0 if there is none.
@@ -160,21 +160,22 @@ class LiveStay:
 
 @dataclass(frozen=True, slots=True)
 class PresentStatements:
-    """What holds now, at one instant."""
+    """The statements and stays of the present, at one instant."""
 
     statements: Sequence[StandingTriple]
     stays: Sequence[LiveStay]
 
 
 LiveSource: TypeAlias = Callable[[Callable[[], None]], PresentStatements]
-"""Gives what holds now, after it called the function that fixes the snapshot of the database: both
-are of the same instant."""
+"""A function that gives the present after it called the function that fixes the snapshot of the
+database: both are of the same instant.
+"""
 
 FOREVER: Final[Instant] = -(2**63)
-"""Since when static data hold."""
+"""The begin of static data."""
 
 _FIRST_NEW: Final = 2**62
-"""Beyond all ids of the dictionary; those below zero belong to the compiler."""
+"""A number beyond all ids of the dictionary; those below zero belong to the compiler."""
 
 _TABLES: Final = {
     LIVE_TERMS: "id bigint primary key, number numeric, moment timestamptz, "
@@ -208,14 +209,10 @@ def begin_question(
 ) -> Mapping[TermKey, int]:
     """Begin the transaction of a question: read-only, on one snapshot.
 
-    Args:
-        connection: the reader's, in no transaction.
-        cursor: of the connection.
-        begin: executes the first statement, which fixes the snapshot.
-        live: fill the temporary tables with what holds now.
-
-    Returns:
-        The ids of terms that the dictionary does not know yet: they mean nothing elsewhere.
+    ``connection`` is the reader's, in no transaction; ``cursor`` is a cursor of it. ``begin``
+    executes the first statement, which fixes the snapshot. ``live`` fills the temporary tables with
+    the present. Returns the ids of terms that the dictionary does not know yet; they are valid only
+    here.
     """
     if live is not None:
         connection.set_session(readonly=False)
@@ -239,7 +236,7 @@ def _fill(cursor: extensions.cursor, present: PresentStatements) -> Mapping[Term
     unknown = (key for key in distinct if key not in known)
     new = dict(zip(unknown, count(_FIRST_NEW), strict=False))
     terms = {key: term for term, key in keys.items() if key in new}
-    # Those of the dictionary, and others for what only the window knows.
+    # Ids of the dictionary, and others for terms that only the window knows.
     ids = {term: new[key] if key in new else known[key] for term, key in keys.items()}
     stays = (
         (each.stay, ids[each.name], each.entered, each.time, each.message) for each in present.stays

@@ -13,7 +13,7 @@ from sensorstream.sparql.algebra import Ask, Construct
 if TYPE_CHECKING:
     import pyarrow
 
-    # It brings sqlglot, which the process that answers from the cache has no use for.
+    # This import brings sqlglot, which the process that answers from the cache does not need.
     from sensorstream.sql.sparql.compiled_query import SqlQuery
     from sensorstream.streams.continuous_query import ContinuousQuery
 
@@ -49,7 +49,7 @@ def answer_now(query: ContinuousQuery) -> Answer:
 
 
 def answer_of(query: SqlQuery, rows: Iterator[Sequence[Any]]) -> Answer:
-    """What the rows of a query in SQL say, whichever engine gives them."""
+    """The answer in the rows of a query in SQL, of any engine."""
     if query.form == "ASK":
         (row,) = rows
         return bool(row[0])
@@ -65,11 +65,7 @@ def rows_of_batch(batch: pyarrow.RecordBatch) -> list[tuple[Any, ...]]:
 
 
 def limited(batches: Iterable[Sequence[Sequence[Any]]], most: int) -> Iterator[Sequence[Any]]:
-    """The rows of batches one by one.
-
-    Raises:
-        Overrun: they are more than ``most``.
-    """
+    """The rows of batches one by one; raises Overrun if they are more than ``most``."""
     count = 0
     for batch in batches:
         count += len(batch)

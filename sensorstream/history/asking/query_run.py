@@ -1,4 +1,4 @@
-"""A SPARQL query run in PostgreSQL: one read-only transaction of the reader."""
+"""Runs a SPARQL query in PostgreSQL: one read-only transaction of the reader."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ _BEGIN: Final = (
 
 @dataclass(frozen=True, slots=True)
 class AskingLimits:
-    """``timeout``: seconds PostgreSQL may work; ``rows``: the most solutions or triples."""
+    """The limits of an answer: seconds in PostgreSQL; the most solutions or triples."""
 
     timeout: float
     rows: int
@@ -65,17 +65,12 @@ def answered(
 ) -> Iterator[Answer]:
     """Answer a question to history, on one snapshot; its rows are read within the block.
 
-    Args:
-        url: the history's URL.
-        question: what is asked.
-        limits: of the answer.
-        live: also ask what holds now.
-        stop: ends it early.
+    ``url`` is the history's; ``live`` adds the present to the question; ``stop`` ends it early.
 
     Raises:
         QueryError: the query cannot be answered.
         Overrun: it takes too long or has too many rows; also while the rows are read.
-        UnsupportedQuery: it has a part that SQL cannot say with the same meaning.
+        UnsupportedQuery: SQL cannot express a part of it with the same meaning.
         HistoryError: the database cannot be reached.
     """
     with _compiled(url, question, limits, live, stop) as (cursor, query, ends):
@@ -98,10 +93,8 @@ def plan_of(
 ) -> QuestionPlan:
     """The SQL of a question, in lines, and PostgreSQL's plan for it.
 
-    ``analyze``: run it, so that the plan has the rows and the times that there were.
-
-    Raises:
-        QueryError, UnsupportedQuery, HistoryError: see :func:`answered`.
+    ``analyze``: run it, so that the plan has the actual rows and times. Raises QueryError,
+    UnsupportedQuery and HistoryError as :func:`answered` does.
     """
     with _compiled(url, question, limits, live, stop) as (cursor, query, _):
         options = "analyze, buffers" if analyze else "costs"
@@ -120,7 +113,7 @@ def _compiled(
     live: LiveSource | None,
     stop: Stop | None = None,
 ) -> Iterator[tuple[extensions.cursor, SqlQuery, float]]:
-    """A cursor in the transaction of the question, its SQL, and when its time is over."""
+    """A cursor in the transaction of the question, its SQL, and the end of its time."""
     with stoppable(url, stop, limits.timeout) as connection, connection.cursor() as cursor:
         ends = monotonic() + limits.timeout
         with explained(""):
@@ -137,7 +130,7 @@ def _compiled(
 def numbers_of(
     cursor: extensions.cursor, query: Query, new: Mapping[TermKey, int]
 ) -> dict[Term, int]:
-    """The numbers of a query's constants, as far as they have one; ``new`` are of no dictionary."""
+    """The numbers of a query's constants, as far as they have one; ``new`` are in no dictionary."""
     keys = {term: term_key(term) for term in constants(query, HISTORY_GRAPHS)}
     found = {**new, **look_up(cursor, list(keys.values()))}
     return {term: found[key] for term, key in keys.items() if key in found}

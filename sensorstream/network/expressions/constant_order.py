@@ -28,7 +28,6 @@ OPERATORS: Final[Mapping[str, Callable[[Any, Any], bool]]] = {
 
 _known: Final = attrgetter("known")
 _EXACT: Final = (("number", 0), ("number", 1))
-"""The kinds of integers and decimals."""
 
 
 def kind(term: Term) -> Hashable | None:
@@ -42,7 +41,7 @@ def kind(term: Term) -> Hashable | None:
     if family is not None:
         found = time_of(term)
         if isinstance(found, Duration):
-            # Those with as many months differ in their seconds.
+            # Durations with as many months differ in their seconds.
             return family, found.months
         return None if found is None else (family, found.zone is None)
     return term.datatype if term.datatype in (xsd.STRING, xsd.BOOLEAN) else None
@@ -60,9 +59,9 @@ def is_comparable(compared: str, constant: IRI | Literal) -> bool:
 
 
 class Constants:
-    """The constants c of many tests ``value operator c``; finding the true tests costs O(log n).
+    """The constants c of many tests ``value operator c``, each once; finds true tests in O(log n).
 
-    Each constant is stored once. All must be :func:`comparable <is_comparable>`.
+    All must be :func:`comparable <is_comparable>`.
     """
 
     def __init__(self, compared: str) -> None:
@@ -108,7 +107,7 @@ class Constants:
         return passed
 
     def _exact_part(self, value: Any, same: Sequence[Literal]) -> slice:
-        """As Python compares such numbers, without a call for each."""
+        """Find the constants by bisection as Python compares numbers, without a call for each."""
         at = self._bisect(same, value, key=_known)
         if self._accepted is None:
             return slice(bisect_left(same, value, key=_known), at)
@@ -119,7 +118,7 @@ class Constants:
         accepted = self._accepted
         if accepted is None:
             return bool(self.passed(value))
-        # The one that most values are beyond.
+        # The constant that most values are beyond.
         loosest = 0 if 1 in accepted else -1
         return any(compare(value, same[loosest]) in accepted for same in self._of_kind.values())
 

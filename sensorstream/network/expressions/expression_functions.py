@@ -1,4 +1,4 @@
-"""From an expression of the algebra to a function of a row."""
+"""Functions of a row, made from expressions of the algebra."""
 
 from __future__ import annotations
 
@@ -54,13 +54,11 @@ Truth: TypeAlias = Callable[[Row], bool | None]
 
 
 def value_of(expression: Expression, places: Mapping[str, int]) -> Value:
-    """The value of an expression as a function of a row with its variables at ``places``.
+    """Make a function for the value of an expression for a row with variables at ``places``.
 
-    A variable without a place is unbound. EXISTS must have been replaced by a variable.
-
-    Raises:
-        NotIncremental: a function whose value changes without a change of its arguments.
-        UnsupportedQuery: an unknown function, or a constant that is not a valid pattern of REGEX.
+    A variable without a place is unbound. EXISTS must have been replaced by a variable. Raises
+    NotIncremental at a function whose value changes without a change of its arguments;
+    UnsupportedQuery at an unknown function, or a constant that is not a valid pattern of REGEX.
     """
     if _is_arithmetic(expression):
         return _computed(expression, places)
@@ -69,12 +67,8 @@ def value_of(expression: Expression, places: Mapping[str, int]) -> Value:
             return _constant(expression)
         case Variable(name):
             return _variable(places.get(name))
-        case algebra.Or() | algebra.And() | algebra.Not():
+        case algebra.Or() | algebra.And() | algebra.Not() | algebra.Comparison() | algebra.In():
             return _truth_value(truth_of(expression, places))
-        case algebra.Comparison():
-            return _truth_value(_comparison(expression, places))
-        case algebra.In():
-            return _truth_value(_membership(expression, places))
         case algebra.Call():
             return _call(expression, places)
         case algebra.FunctionCall():
@@ -87,24 +81,20 @@ def value_of(expression: Expression, places: Mapping[str, int]) -> Value:
 
 
 def test_of(expression: Expression, places: Mapping[str, int]) -> Callable[[Row], bool]:
-    """Whether the effective boolean value of an expression is true; an error is not.
-
-    Raises:
-        NotIncremental: as :func:`value_of`.
-    """
+    """Make a test of an expression, with an error as false; raises as :func:`value_of`."""
     found = truth_of(expression, places)
     return lambda row: found(row) is True
 
 
 def all_of(tests: Sequence[Callable[[Row], bool]]) -> Callable[[Row], bool] | None:
-    """Whether all tests are true of a row; None: there are none."""
+    """Make a test of whether all tests are true of a row; None if there are none."""
     if len(tests) < 2:
         return tests[0] if tests else None
     return lambda row: all(test(row) for test in tests)
 
 
 def truth_of(expression: Expression, places: Mapping[str, int]) -> Truth:
-    """The effective boolean value of an expression; None is an error (section 17.2)."""
+    """Make a function for the effective boolean value; None is an error (section 17.2)."""
     match expression:
         case algebra.Or(left, right):
             return _junction(truth_of(left, places), truth_of(right, places), True)
@@ -139,7 +129,7 @@ def _truth_value(found: Truth) -> Value:
 
 
 def _junction(left: Truth, right: Truth, decisive: bool) -> Truth:
-    """OR, which one side that is true decides, or AND, which one that is false does."""
+    """OR, which one true side decides (``decisive``), or AND, which one false side does."""
 
     def value(row: Row) -> bool | None:
         one = left(row)
@@ -166,12 +156,7 @@ def _comparison(expression: algebra.Comparison, places: Mapping[str, int]) -> Tr
     if expression.operator == "=":
         return lambda row: equal(left(row), right(row))
     if expression.operator == "!=":
-
-        def unequal(row: Row) -> bool | None:
-            found = equal(left(row), right(row))
-            return None if found is None else not found
-
-        return unequal
+        return _not(lambda row: equal(left(row), right(row)))
     accepted = frozenset(ORDERS[expression.operator])
     if _is_arithmetic(expression.left) or _is_arithmetic(expression.right):
         one = _operand_of(expression.left, places)
@@ -213,7 +198,7 @@ def _computed(expression: Expression, places: Mapping[str, int]) -> Value:
 
 
 def _named_by_iri(call: algebra.FunctionCall, places: Mapping[str, int]) -> Value:
-    """A cast, or one of the functions of :data:`EXTENSIONS`."""
+    """Make the function of a cast, or of one of :data:`EXTENSIONS`."""
     function, arguments = call.function, call.arguments
     if cast := CASTS.get(function):
         if len(arguments) != 1:
@@ -246,7 +231,7 @@ def _strict(function: Function, argument: Value) -> Value:
 
 
 def with_base(node: _Node, base: IRI | None) -> _Node:
-    """The same expressions, with the base of relative IRIs as a second argument of IRI()."""
+    """Add the base of relative IRIs as a second argument to each IRI() in expressions."""
 
     def change(each: object) -> object | None:
         if (
@@ -315,18 +300,15 @@ def _check_pattern(call: algebra.Call) -> None:
 
 
 DEEPEST: Final = 8
-"""How often a node may be made of one that was made of another one, and so on."""
+"""The number of steps in which a node may be made of nodes that were made of nodes."""
 _MADE: Final = re.compile(r"_:made(\d+)-")
 
 
 def made_node(key: Term | None, *parts: Term | None) -> BlankNode:
     """The node for a key and some terms, each of which may be missing.
 
-    Its label tells in how many steps nodes were made of nodes for it. Nodes of messages and of
-    ontologies have labels of another form.
-
-    Raises:
-        Overrun: it would be made of nodes in more than :data:`DEEPEST` steps.
+    Its label tells in how many steps nodes were made of nodes for it; nodes of messages and
+    ontologies have labels of another form. Raises Overrun beyond :data:`DEEPEST` steps.
     """
     depth = 1
     for part in parts:
@@ -367,7 +349,7 @@ def _is_arithmetic(expression: Expression) -> bool:
 
 
 def _operand_of(expression: Expression, places: Mapping[str, int]) -> _Operands:
-    """The value of an expression as a function of a row, of a number its amount."""
+    """Make a function for the value of an expression: an amount, if it is a number."""
     match expression:
         case algebra.Arithmetic(operator, left, right):
             sides = (_operand_of(each, places) for each in (left, right))
@@ -389,7 +371,7 @@ def _term_of(operand: _Operand) -> Term | None:
 
 
 def _order_of(left: _Operand, right: _Operand) -> int | None:
-    """As :func:`.compare` of the terms."""
+    """Compare two operands as :func:`.compare` does their terms."""
     if type(left) is tuple and type(right) is tuple:
         one, other = left[0], right[0]
         if left[1] != right[1]:
@@ -409,7 +391,7 @@ def _operand(term: Term | None) -> _Operand:
 
 
 def _amount(number: Number, rank: int) -> _Amount | None:
-    """None: it has more digits than any number may."""
+    """The amount of a number; None: it has more digits than any number may."""
     if rank == FLOAT:
         return single(float(number)), rank
     return (number, rank) if rank > FLOAT or has_digits(number) else None
@@ -441,7 +423,6 @@ def _calculation(operator: str, left: _Operands, right: _Operands) -> _Operands:
 
 
 def _calculated(operator: str, a: Number, b: Number) -> Number:
-    """The result of an operator on two numbers of one type."""
     if isinstance(a, Decimal):
         return _DECIMALS[operator](a, Decimal(b))
     if operator == "+":
@@ -451,7 +432,7 @@ def _calculated(operator: str, a: Number, b: Number) -> Number:
     if operator == "*":
         return a * b  # type: ignore[operator]
     if b == 0:
-        # Of the dividend alone: zero has no sign here.
+        # The sign is that of the dividend alone: zero has no sign here.
         return a * math.inf
     return a / b  # type: ignore[operator]
 

@@ -1,8 +1,8 @@
 """Expressions over rows with intervals (getSTARTTIME, getENDTIME, getDURATION); ranks by them.
 
 ``getDURATION() < constant`` compares lengths on the time line itself, and bounds what has to be
-kept; a constant with months is counted on the calendar, from the start. Elsewhere the three are
-literals as any other: moments of the time line, and an ``xsd:duration``.
+kept; a constant with months is counted on the calendar, from the start. Elsewhere the three
+functions give literals: moments of the time line, and an ``xsd:duration``.
 
 Source: "EP-SPARQL", section 4.1 (what they give), 4.2 (the interval that a filter sees).
 """
@@ -43,7 +43,7 @@ class IntervalTime:
     second: int
 
     def literal(self, function: str, row: TimedRow) -> Term | None:
-        """What one of the three functions gives for a row; None if it holds always."""
+        """The value of one of the three functions for a row; None if the row holds always."""
         start, end = row[0], row[1]
         if start > end:
             return None
@@ -57,7 +57,7 @@ class IntervalTime:
         return valued(duration_text(made), xsd.DURATION, made)
 
     def after(self, start: Instant, length: Length) -> Instant:
-        """The moment a length of time after another; months are those of the calendar."""
+        """The moment ``length`` after ``start``; months are those of the calendar."""
         if not length.months:
             return start + length.units
         whole, rest = divmod(start, self.second)
@@ -74,10 +74,9 @@ class Length:
 
 
 def length_of(literal: Literal, clock: IntervalTime, part: object = None) -> Length | None:
-    """The length that a constant means, in some ``part`` of the query; None if it is none.
+    """The length of time that a constant means; None if it means none.
 
-    Raises:
-        UnsupportedQuery: it has months or years, and the time line has no calendar.
+    Raises UnsupportedQuery, about ``part``, at months or years on a time line without a calendar.
     """
     found = literal.known
     if not isinstance(found, Duration):
@@ -88,7 +87,7 @@ def length_of(literal: Literal, clock: IntervalTime, part: object = None) -> Len
             "a length of days, hours, minutes or seconds",
             part=part,
         )
-    # Towards zero, on both sides.
+    # Rounded towards zero, on both sides.
     return Length(found.months, int(EXACT.multiply(found.seconds, clock.second)))
 
 
@@ -120,12 +119,10 @@ def _against_constant(condition: Expression, clock: IntervalTime) -> tuple[str, 
 def timed_test(
     condition: Expression, names: Sequence[str], clock: IntervalTime | None
 ) -> Callable[[TimedRow], bool]:
-    """Whether a condition is true of a row; an error is not.
+    """Make a test of whether a condition is true of a row, with an error as false.
 
-    Without a ``clock`` rows have no interval.
-
-    Raises:
-        NotIncremental, UnsupportedQuery: see :func:`.value_of`; a length has no meaning.
+    Without a ``clock`` rows have no interval. Raises as :func:`.value_of`, and UnsupportedQuery if
+    a length has no meaning.
     """
     if clock is None or not asks_for_time(condition):
         return test_of(condition, slots_of(names))
@@ -138,12 +135,9 @@ def timed_test(
 def timed_value(
     expression: Expression, names: Sequence[str], clock: IntervalTime | None
 ) -> Callable[[TimedRow], Term | None]:
-    """The value of an expression for a row; None is an error.
+    """Make a function for the value of an expression for a row; None is an error.
 
-    Without a ``clock`` rows have no interval.
-
-    Raises:
-        NotIncremental, UnsupportedQuery: see :func:`.value_of`.
+    Without a ``clock`` rows have no interval. Raises as :func:`.value_of`.
     """
     if clock is None or not asks_for_time(expression):
         return value_of(expression, slots_of(names))
@@ -156,7 +150,7 @@ def _with_times(
     names: Sequence[str],
     clock: IntervalTime,
 ) -> Callable[[TimedRow], _Found]:
-    """What is made of an expression for rows that have what the three functions give, too."""
+    """The function that ``made`` gives for rows extended by the values of the three functions."""
     calls = (each.name for each in nodes(expression) if isinstance(each, Call))
     asked = tuple(dict.fromkeys(name for name in calls if name in OF_EVENTS))
     found = made(_with_variables(expression), slots_of((*names, *map(_place, asked))))
@@ -164,11 +158,7 @@ def _with_times(
 
 
 def check_lengths(condition: Expression, clock: IntervalTime) -> None:
-    """Refuse what getDURATION() is compared with, if it can never be a length of time.
-
-    Raises:
-        UnsupportedQuery: it is a constant, but no duration.
-    """
+    """Raise UnsupportedQuery if getDURATION() is compared with a constant that is no length."""
     for each in nodes(condition):
         match each:
             case Comparison(_, Call("GETDURATION"), (Literal() | IRI()) as constant) if (
@@ -182,7 +172,7 @@ def check_lengths(condition: Expression, clock: IntervalTime) -> None:
 
 
 def _place(function: str) -> str:
-    """The name for what a function gives, which no variable of a query has."""
+    """The name of a variable for the value of a function; no variable of a query has it."""
     return f".{function}"
 
 
@@ -213,23 +203,23 @@ def _compared(compared: str, length: Callable[[TimedRow], int]) -> Callable[[Tim
 
 _ABOVE: Final = {"<": False, "<=": False, ">": True, ">=": True}
 _SLACK: Final = 1e-14
-"""More than the error of one multiplication of two rounded numbers, as a part of the product."""
+"""More than the relative error of one multiplication of two rounded numbers."""
 _LEAST: Final = 1e-200
 """More than the error of numbers so small that they are rounded to a multiple of the smallest."""
 _MOST_FACTOR: Final = 1e100
-"""Factors up to it, and down to one divided by it, are multiplied in floats."""
+"""The largest factor that is multiplied in floats; the smallest is one divided by it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rank:
-    """What a test ``left < right``, or another order, asks of a row of either side.
+    """The numbers by which a test such as ``left < right`` orders the rows of both sides.
 
-    By it kept rows are in the order of a number: those that pass are found without the others.
-    Numbers are rounded to floats, and what a query multiplies or divides by a constant is so in
-    floats: who fits by rank has yet to be tested, and none that would pass is left out.
+    Kept rows are in the order of the number, so those that pass are found without the others.
+    Numbers are rounded to floats, and multiplied or divided by constants in floats: the rows found
+    have yet to be tested, but no row that would pass is left out.
 
-    ``above``: whether the value of the left must be the greater one. Both functions give None for
-    what is no number.
+    ``above``: whether the value of the left must be the greater one. Both functions give None for a
+    value that is no number.
     """
 
     above: bool
@@ -237,7 +227,7 @@ class Rank:
     of_right: Callable[[TimedRow], float | None]
 
     def bound(self, right: TimedRow) -> float | None:
-        """The left rows beyond it may fit a right row; None: those without a value."""
+        """The number beyond which left rows may fit; None: only those without a number may."""
         value = self.of_right(right)
         if value is None or value - value != 0:
             return value
@@ -284,7 +274,7 @@ def _number(expression: Expression, names: tuple[str, ...]) -> Callable[[TimedRo
 
 
 def _scaled(place: int, factor: float) -> Callable[[TimedRow], float | None]:
-    """A variable times a factor."""
+    """A function for a variable times a factor."""
 
     def found(row: TimedRow) -> float | None:
         value = number(row[place])
@@ -300,7 +290,7 @@ def _scaled(place: int, factor: float) -> Callable[[TimedRow], float | None]:
 
 
 def _rounded(term: Term | None) -> float | None:
-    """A number as a float; None: it is none, or not a number. One that is too large is infinite."""
+    """A number as a float, infinite if it is too large; None: NaN, or no number."""
     exact = number(term)
     if exact is None:
         return None

@@ -1,8 +1,8 @@
 """Join and SEQ, EQUALS and their optional forms, OPTIONAL, MINUS and EXISTS over intervals.
 
-What each keeps follows from the order of time: at the instant t all inputs end at t. So SEQ
-keeps its left side only (nothing that comes on the left can precede what is there on the right),
-EQUALS keeps nothing beyond the instant, and OPTIONAL keeps the side that is asked for.
+The memory of each follows from the order of time: at the instant t all inputs end at t. So SEQ
+keeps its left side only (a left row that comes later cannot precede a right one), EQUALS keeps
+nothing beyond the instant, and OPTIONAL keeps its optional side.
 
 Source: "EP-SPARQL", section 4.2.
 """
@@ -36,12 +36,12 @@ Test = Callable[[TimedRow], bool]
 class TimedJoin(TimedNode, JoinOperator):
     """Solutions of both sides that agree, in the hull of their intervals; of EQUALS, in the same.
 
-    What holds always is equal to nothing.
+    To EQUALS, what holds always has no interval.
     """
 
     def __init__(self, plan: plans.JoinPlan | plans.EqualsPlan, left: Node, right: Node) -> None:
         self._equal = isinstance(plan, plans.EqualsPlan)
-        # What can only meet what holds always need not be remembered.
+        # Rows that only meet what holds always need not be remembered.
         idle = {left: plan.left.is_timeless, right: plan.right.is_timeless}
         self._sides_kept: list[Lasting] = []
 
@@ -96,7 +96,7 @@ class TimedJoin(TimedNode, JoinOperator):
 
 
 class TimedSeq(TimedNode):
-    """The right starts strictly after the left has ended."""
+    """SEQ: the right starts strictly after the left has ended."""
 
     def __init__(self, plan: plans.SeqPlan, left: Node, right: Node, test: Test | None) -> None:
         super().__init__((left, right), plan.variables, plan.certain)
@@ -192,11 +192,7 @@ SEQ: Final[dict[Consumption, type[TimedSeq]]] = {
 
 
 class _Ended(Lasting):
-    """Rows that have ended, one of those that look alike, by a key.
-
-    What has ended stays so: of rows that agree in all that is asked of them one is enough, for
-    ever.
-    """
+    """Rows that have ended, by a key; of rows that tests cannot tell apart, one stays."""
 
     def __init__(self, key: Callable[[TimedRow], Any], looks: Callable[[TimedRow], Any]) -> None:
         super().__init__(key)
@@ -221,7 +217,7 @@ class _Ended(Lasting):
         return [*(() if alike is None else alike.values()), *(always or ())]
 
     def forget(self, now: Instant) -> None:
-        """Nothing: it has ended for good."""
+        """Do nothing: a row that has ended stays so."""
 
     def happened(self) -> Iterator[TimedRow]:
         everything = (row for alike in self._rows.values() for row in alike.values())
@@ -229,10 +225,9 @@ class _Ended(Lasting):
 
 
 class TimedMatching(TimedNode):
-    """OPTIONAL and its forms in time, MINUS and EXISTS: what has ended by then answers a left row.
+    """OPTIONAL and its forms in time, MINUS and EXISTS: left rows with what has ended by then.
 
-    All right rows of an instant are there when its left rows come: strata see to that
-    (:mod:`.query_strata`).
+    All right rows of an instant come before its left rows, by strata (:mod:`.query_strata`).
     """
 
     def __init__(
@@ -284,16 +279,16 @@ class TimedMatching(TimedNode):
             if test is None or test(row, other):
                 matches.append(other)
                 if question.joined is None:
-                    # Whether there is any is known with the first.
+                    # The first match shows that there is one.
                     break
         return question.given(row, matches)
 
     def renew(self) -> None:
         left, right = self.inputs
         if self._operator in ("", "OPTIONAL"):
-            # What holds always is neither before nor equal to anything.
+            # Rows that hold always are neither before nor equal to any.
             self._rights.renew(right.rows())
-        # What happens makes no difference to what holds always.
+        # Rows that happen make no difference to those that hold always.
         key, always = self._left_key, self._rights.always
         found = (self._given(row, always.get(key(row), ())) for row in left.rows())
         self.always = list(dict.fromkeys(each for rows in found for each in rows))

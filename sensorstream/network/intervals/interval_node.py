@@ -1,9 +1,9 @@
-"""What the operators of patterns in time have in common, and what they remember.
+"""The base of operators of patterns in time, and their memory.
 
-All that ends at one moment is taken in as one instant, so what an operator gives out at the
-instant t are the solutions that end at t, and they never have to be taken back: what the
-absence of something decides is decided when all that could have come by t is there. Within the
-instant there may be several rounds, when CONSTRUCT queries feed the stream.
+All that ends at one moment is taken in as one instant, so the output at the instant t are the
+solutions that end at t, and they are never taken back: the absence of something is decided when
+everything that could have come by t is there. An instant may have several rounds, when CONSTRUCT
+queries feed the stream.
 
 Source: "EP-SPARQL", section 4.2 (timewise monotonicity).
 """
@@ -24,7 +24,7 @@ from sensorstream.network.node import Node
 from sensorstream.network.rows import TIMES, TimedRow, slots_of
 
 ended: Final[Callable[[TimedRow], Any]] = itemgetter(1)
-"""When a row has ended."""
+"""The end of a row."""
 _NO_ROWS: Final[Sequence[TimedRow]] = ()
 
 
@@ -40,7 +40,7 @@ class OncePerInstant(Node):
         self.give(found)
 
     def give(self, rows: list[TimedRow]) -> None:
-        """Add solutions to the output, but for those of this instant that are there already."""
+        """Add solutions to the output, except those of this instant that are there already."""
         if not rows:
             return
         if rows[0][1] != self._instant:
@@ -56,7 +56,7 @@ class OncePerInstant(Node):
 class TimedNode(OncePerInstant):
     """An operator that remembers what has happened.
 
-    ``always`` are the solutions that background knowledge makes by itself.
+    ``always`` are the solutions from background knowledge alone.
     """
 
     always: Sequence[TimedRow] = ()
@@ -70,12 +70,9 @@ class TimedNode(OncePerInstant):
     def size(self) -> int:
         return sum(len(side) for _, side in self.kept())
 
-    def describe(self) -> str:
-        return self.text
-
 
 class Lasting(ABC):
-    """What is remembered of one side, by a key: rows that hold always, and some that happened."""
+    """The memory of one side, by a key: rows that hold always, and some that happened."""
 
     repeats: Final = False
 
@@ -88,38 +85,37 @@ class Lasting(ABC):
 
     @abstractmethod
     def add(self, rows: Iterable[TimedRow]) -> None:
-        """Take rows in, none of which ends before one that is there."""
+        """Add rows, none of which ends before one that is there."""
 
     @abstractmethod
     def at(self, key: Any) -> Sequence[TimedRow]:
-        """All rows of a key."""
+        """The rows of a key."""
 
     @abstractmethod
     def forget(self, now: Instant) -> None:
-        """Let go of what nothing that ends now, or later, can be joined with."""
+        """Forget rows that nothing that ends at ``now`` or later can be joined with."""
 
     @abstractmethod
     def happened(self) -> Iterator[TimedRow]:
         """The rows that do not hold always, in the order of their ends."""
 
     def count(self, key: Any) -> int:
-        """How many rows a key has."""
         return len(self.at(key))
 
     def update(self, added: Iterable[TimedRow], removed: Iterable[TimedRow]) -> None:
-        """Take rows in; none goes."""
+        """Add rows; none is ever removed."""
         self.add(added)
 
     def rows(self) -> Iterator[TimedRow]:
-        """Those that hold always."""
+        """The rows that hold always."""
         return chain.from_iterable(self.always.values())
 
     def ways(self, other: Any) -> int:
-        """Nothing is told of what has happened."""
+        """Return 0: the pairs are not counted."""
         return 0
 
     def renew(self, rows: Iterable[TimedRow]) -> None:
-        """These hold always now, and no others."""
+        """Replace the rows that hold always."""
         self.always = {}
         for row in dict.fromkeys(rows):
             self.always.setdefault(self._key(row), []).append(row)
@@ -128,10 +124,10 @@ class Lasting(ABC):
 class Kept(Lasting):
     """The rows of one side by a key, in the order of their ends, and those that hold always.
 
-    Rows that ended ``longest`` ago or earlier are let go: O(1) for each, in all. With
-    ``last`` the latest of those stays for each key: then it is still known that there was one.
-    With a ``rank`` those that :meth:`fitting` finds are found without a look at the others.
-    ``idle``: none is kept, as nothing that happens can be joined with it.
+    Rows that ended ``longest`` ago or earlier are forgotten: O(1) for each, in all. With ``last``,
+    the latest of those stays for each key, to know that there was one. With a ``rank``,
+    :meth:`fitting` looks at no other rows. ``idle``: no rows are kept, as nothing that happens can
+    be joined with them.
     """
 
     def __init__(
@@ -147,7 +143,7 @@ class Kept(Lasting):
         self._idle = idle
         self._rank = rank
         self.longest = longest
-        """What has ended so long ago is let go; None: nothing is."""
+        """The age beyond which rows are forgotten; None: never."""
         self._last = last
         self._lanes: dict[Any, Lane] = {}
         # Ends and keys of all rows that can get too old, oldest first.
@@ -175,12 +171,11 @@ class Kept(Lasting):
                 ends.append((row[1], at))
 
     def before(self, key: Any, time: Instant) -> Sequence[TimedRow]:
-        """The rows of a key that ended before a time."""
         lane = self._lanes.get(key)
         return _NO_ROWS if lane is None else lane.before(time)
 
     def fitting(self, key: Any, right: TimedRow) -> Iterable[TimedRow]:
-        """At least the rows of a key that fit a right row by their rank, perhaps later ones too."""
+        """A superset of the rows of a key that fit a right row by rank, perhaps later ones too."""
         lane = self._lanes.get(key)
         return _NO_ROWS if lane is None else lane.fitting(right)
 
@@ -189,12 +184,12 @@ class Kept(Lasting):
         return row in self._lanes[key].used
 
     def use(self, key: Any, row: TimedRow) -> None:
-        """Let go of one row of a key."""
+        """Remove one row of a key."""
         lane = self._lanes[key]
         lane.used.add(row)
         self._size -= 1
         if self.longest is None:
-            # No one else drops what stands first.
+            # Without a length, `forget` does not drop used rows at the beginning.
             while lane and lane.rows[lane.head] in lane.used:
                 lane.used.discard(lane.rows[lane.head])
                 lane.drop()
@@ -257,7 +252,7 @@ class Present(Lasting):
 
 
 class Lane:
-    """Rows of one key; the first ``head`` are gone already."""
+    """The rows of one key; the first ``head`` are gone already."""
 
     __slots__ = ("head", "old", "rows", "used")
 
@@ -267,7 +262,7 @@ class Lane:
         self.old = False
         """Whether the first row is too old, and stays."""
         self.used: set[TimedRow] = set()
-        """Rows that are there no more, though they still stand in the list."""
+        """Rows that are used up, but still in the list."""
 
     def __len__(self) -> int:
         return len(self.rows) - self.head
@@ -331,7 +326,7 @@ class _RankedLane(Lane):
         if value is None:
             self._others.popleft()
         else:
-            # Of equal values the oldest is the first.
+            # The first of equal values is the oldest.
             place = bisect_left(self._ranks, value)
             del self._ranks[place], self._ranked[place]
         super().drop()
@@ -348,7 +343,7 @@ class _RankedLane(Lane):
 
 
 def order_of_use(names: Sequence[str]) -> Callable[[TimedRow], Any]:
-    """Rows that are used once are used by their ends, starts, and bindings by name."""
+    """Make the key by which rows are used: their ends, starts, and bindings by name."""
     places = sorted(
         ((place, n) for n, place in slots_of(names).items() if n not in TIMES), key=ended
     )

@@ -1,8 +1,8 @@
 """SELECT, UNION, LIMIT and GROUP BY over intervals, and what holds always.
 
-A group is told anew each time one of its rows ends. Its aggregates are those of all rows that have
-ended by then; or, where its length is bounded, of as many as start late enough. Its interval is the
-hull of theirs. What background knowledge makes by itself never ends, so it is in no group.
+A group gives a new row each time one of its rows ends. Its aggregates are those of all rows that
+have ended by then; or, where its length is bounded, of as many as start late enough. Its interval
+is the hull of theirs. Rows from background knowledge alone never end, so they are in no group.
 """
 
 from __future__ import annotations
@@ -37,16 +37,13 @@ class TimedProject(OncePerInstant, RowByRow):
 class TimedUnion(OncePerInstant, UnionOperator):
     """The rows of all inputs; where one lacks a variable it is unbound."""
 
-    def describe(self) -> str:
-        return "UNION"
-
 
 class TimedFirst(TimedNode):
-    """LIMIT and OFFSET: those of all rows that end first, since what comes later changes nothing.
+    """LIMIT and OFFSET: the rows that end first, since what comes later changes nothing.
 
-    What holds always comes before all that happens. Solutions that end together are taken in the
-    order of their starts, and then of their bindings by name. It remembers as many as decide which
-    of the later ones are wanted.
+    Rows that hold always come before all that happen. Solutions that end together are taken in the
+    order of their starts, and then of their bindings by name. It remembers as many rows as decide
+    which of the later ones are wanted.
     """
 
     def __init__(self, plan: plans.SlicePlan, source: Node) -> None:
@@ -82,7 +79,7 @@ class TimedFirst(TimedNode):
 
 
 class _Told(list[TimedRow]):
-    """The first so many rows, in the order they came."""
+    """The first ``most`` rows, in the order they came."""
 
     def __init__(self, most: int) -> None:
         super().__init__()
@@ -92,7 +89,7 @@ class _Told(list[TimedRow]):
         self += islice(rows, max(self._most - len(self), 0))
 
     def forget(self, now: Instant) -> None:
-        """Nothing: they have been told."""
+        """Do nothing: rows that have been given out stay."""
 
     def happened(self) -> Iterator[TimedRow]:
         return iter(self)
@@ -101,7 +98,7 @@ class _Told(list[TimedRow]):
 def same_occurrence(
     names: Sequence[str], pairs: Iterable[tuple[str, str]]
 ) -> Callable[[TimedRow], bool]:
-    """Whether the labelled occurrences that are of the same triple are one occurrence."""
+    """Make a test of whether labelled occurrences of the same triple are one occurrence."""
     places = slots_of(names)
     compared = [(places[one], places[other]) for one, other in pairs]
 
@@ -121,10 +118,10 @@ class _Members(AggregatedGroup):
         self.rows: list[TimedRow] = []
         self.head = 0
         self.end: Instant = 0
-        """The end of the row that came last; no other ends later."""
+        """The end of the row that came last, which is the latest."""
 
     def add(self, row: TimedRow) -> None:
-        """Take a row in: most often what ends last has started last, too."""
+        """Add a row: the one that ends last has mostly started last, too."""
         rows = self.rows
         if rows and row[0] < rows[-1][0]:
             insort_right(rows, row, lo=self.head, key=_start)
@@ -134,7 +131,7 @@ class _Members(AggregatedGroup):
         self.take(row, 1)
 
     def drop_first(self) -> None:
-        """Take out what started first."""
+        """Remove the row that started first."""
         rows, head = self.rows, self.head
         self.take(rows[head], -1)
         self.head = head = head + 1
@@ -146,9 +143,9 @@ class _Members(AggregatedGroup):
 class TimedGroup(TimedNode):
     """Keeps the aggregates of each group: a row costs what its aggregates make of it.
 
-    One that started before others of its group is put among them, which moves these.
-    ``fits`` tests a row's interval for the length that is asked for, ``longest`` is never shorter
-    than that; None: all rows stay.
+    A row that started before others of its group is inserted before them, which moves these.
+    ``fits`` tests a row's interval for the wanted length, ``longest`` is never shorter than that;
+    None: all rows stay.
     """
 
     def __init__(
@@ -174,7 +171,7 @@ class TimedGroup(TimedNode):
         now: Any = rows[0][1]
         members.forget(now)
         if fits is not None:
-            # One that is too long by itself is in no group.
+            # A row that is too long by itself is in no group.
             rows = [row for row in rows if fits(row)]
         results, many = self._aggregates.results, self._keys
         for key, group in members.take(rows).items():
@@ -211,7 +208,7 @@ class _Kept:
         self.take(rows)
 
     def take(self, rows: Iterable[TimedRow]) -> dict[Any, _Members]:
-        """Take rows in, none of which ends before one that is there: the groups that get some."""
+        """Add rows, none of which ends before one that is there; returns the groups changed."""
         groups = self._groups
         touched: dict[Any, _Members] = {}
         for row in rows:
@@ -227,12 +224,11 @@ class _Kept:
         return touched
 
     def drop_first(self, group: _Members) -> None:
-        """Take out what started first in a group."""
         group.drop_first()
         self._size -= 1
 
     def forget(self, now: Instant) -> None:
-        """Let go of groups of which nothing can be taken together with what ends now."""
+        """Forget groups whose rows cannot be in a group with one that ends at ``now``."""
         if self._longest is None:
             return
         groups, horizon = self._groups, now - self._longest

@@ -1,10 +1,10 @@
-"""From the algebra to the plan of a pattern in time, and where its filters go."""
+"""The plan of a pattern in time, made from the algebra, with its filters in the right places."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import NoReturn, TypeVar
+from typing import Any, NoReturn, TypeVar
 
 from sensorstream.errors import NotIncremental, UnsupportedQuery
 from sensorstream.model.terms import IRI
@@ -20,19 +20,24 @@ from sensorstream.network.intervals.pattern_blocks import Where, block, visible
 from sensorstream.network.plan import nodes as plans
 from sensorstream.network.plan.conjunction import join, projected
 from sensorstream.network.plan.nodes import Plan
-from sensorstream.network.plan.planner import PatternPlanner, expressions_of
+from sensorstream.network.plan.planner import (
+    PatternPlanner,
+    expressions_of,
+    lifted_filters,
+    named_aggregates,
+)
 from sensorstream.network.rows import ALWAYS, TIMES, Row
 from sensorstream.sparql import algebra
-from sensorstream.sparql.algebra import Comparison, Expression, Pattern, Query, Variable
+from sensorstream.sparql.algebra import Comparison, Expression, Pattern, Query
 from sensorstream.sparql.rewrite import constants_right, filters_split
-from sensorstream.sparql.variable_scope import borrowed, existences, names_in
+from sensorstream.sparql.variable_scope import existences, names_in
 from sensorstream.sparql.walk import nodes
 
 _Given = TypeVar("_Given", Expression, Expression | None)
 
 
 def is_in_time(query: Query) -> bool:
-    """Whether a query's pattern is one in time: an operator or a function of it asks for when."""
+    """Whether a pattern is one in time: it has an operator or function about times."""
     pattern = query.form.pattern
     return any(
         isinstance(each, algebra.InTime | algebra.Stream) for each in nodes(pattern)
@@ -42,16 +47,13 @@ def is_in_time(query: Query) -> bool:
 def plan_in_time(
     pattern: Pattern, clock: IntervalTime, base: IRI | None = None, graphs: Iterable[IRI] = ()
 ) -> Plan:
-    """The plan whose rows are a query's solutions with their intervals.
+    """Make the plan whose rows are a query's solutions with their intervals.
 
-    ``graphs`` are those that GRAPH matches; what they say holds always.
-
-    Raises:
-        UnsupportedQuery: part of the pattern has no meaning over occurrences, or an expression
-            cannot be evaluated.
+    ``graphs`` are those that GRAPH matches; their triples hold always. Raises UnsupportedQuery if
+    part of the pattern has no meaning over occurrences, or an expression cannot be evaluated.
     """
-    rewritten = constants_right(filters_split(with_base(pattern, base)))
-    plan = bounded(_Planner(clock, graphs).planned(rewritten, Where()), None, clock)
+    pattern = named_aggregates(constants_right(filters_split(with_base(pattern, base))))
+    plan = bounded(_Planner(clock, graphs).planned(pattern, Where()), None, clock)
     _check(plan, clock)
     return plan
 
@@ -95,9 +97,8 @@ class _Planner(PatternPlanner[Where]):
                 return self._group(pattern, where)
             case algebra.Project(inner, variables):
                 names = [*TIMES, *(each.name for each in variables)]
-                return projected(
-                    _without_unused(self.planned(inner, where), frozenset(names)), names
-                )
+                below = _without_unused(self.planned(inner, where), frozenset(names))
+                return projected(below, names)
             case algebra.Distinct(inner):
                 # Solutions are a set; those of one report are put in order when it is made.
                 return self.planned(inner, where)
@@ -112,7 +113,7 @@ class _Planner(PatternPlanner[Where]):
 
     def _group(self, pattern: algebra.Group, where: Where) -> Plan:
         below = self.planned(pattern.pattern, where)
-        # Whether something exists is no part of a solution that is counted.
+        # The variable of EXISTS is no part of a solution that is counted.
         below = projected(below, visible(below))
         for key in pattern.keys:
             _plain(key.expression)
@@ -123,7 +124,7 @@ class _Planner(PatternPlanner[Where]):
 
     def extend(self, below: Plan, name: str, expression: Expression, where: Where) -> Plan:
         below, expression = self.marked(below, expression, where)
-        return _extended(below, name, expression)
+        return plans.ExtendPlan(below, name, expression)
 
     def _happening(self, operator: str, written: algebra.InTime, where: Where) -> list[Plan]:
         """The plans of what an operator compares by their intervals."""
@@ -138,16 +139,8 @@ class _Planner(PatternPlanner[Where]):
         return found
 
     def mark(self, below: Plan, asked: algebra.Exists, flag: str, where: Where) -> Plan:
-        outer, pattern = frozenset(below.variables), asked.pattern
-        lifted: list[Expression] = []
-        inside: list[Expression] = []
-        while isinstance(pattern, algebra.Filter):
-            here = borrowed(pattern, outer) > borrowed(pattern.pattern, outer)
-            (lifted if here else inside).append(pattern.condition)
-            pattern = pattern.pattern
-        for condition in reversed(inside):
-            pattern = algebra.Filter(condition, pattern)
-        if deep := borrowed(pattern, outer):
+        lifted, pattern, deep = lifted_filters(asked.pattern, frozenset(below.variables))
+        if deep:
             raise UnsupportedQuery(
                 f"EXISTS within a pattern in time: ?{min(deep)} of the outer pattern is used deep "
                 "within: filters that stand directly in its braces see outer variables, and an "
@@ -161,7 +154,7 @@ class _Planner(PatternPlanner[Where]):
                     "cannot ask for the interval, or for another EXISTS: write a filter for each",
                     part=condition,
                 )
-        return plans.Mark(below, self.planned(pattern, where), tuple(lifted), flag)
+        return plans.Mark(below, self.planned(pattern, where), lifted, flag)
 
 
 def _check_order(pattern: Pattern) -> None:
@@ -211,23 +204,13 @@ def _plain(expression: _Given) -> _Given:
     return expression
 
 
-def _extended(plan: Plan, name: str, expression: Expression) -> Plan:
-    """The plan with one value more: an aggregate under another name is given out by its group."""
-    if isinstance(plan, plans.GroupPlan) and isinstance(expression, Variable):
-        for variable, aggregate in plan.aggregates:
-            if variable == expression:
-                return replace(plan, aggregates=(*plan.aggregates, (Variable(name), aggregate)))
-    return plans.ExtendPlan(plan, name, expression)
-
-
 def _without_unused(plan: Plan, names: frozenset[str]) -> Plan:
     """The plan without values that nobody asks for."""
     match plan:
         case plans.ExtendPlan(source, name, expression):
             if name not in names:
                 return _without_unused(source, names)
-            asked = names | names_in(expression)
-            return replace(plan, source=_without_unused(source, asked))
+            return replace(plan, source=_without_unused(source, names | names_in(expression)))
         case plans.FilterPlan(source, condition):
             return replace(plan, source=_without_unused(source, names | names_in(condition)))
         case plans.GroupPlan():
@@ -250,10 +233,9 @@ def _check(plan: Plan, clock: IntervalTime) -> None:
 
 
 def filtered(plan: Plan, condition: Expression, clock: IntervalTime) -> Plan:
-    """A plan with a condition of its solutions: it goes down to the smallest part that binds its
-    variables.
+    """Add a condition to a plan, at the smallest part that binds its variables.
 
-    One that asks for the interval stays, since each part has another one; what it says of the
+    A condition on the interval stays above, since each part has another one; its limit of the
     length goes down as a bound of what is kept.
     """
     lowered = _chosen(plan, condition) or _taken_together(plan, condition, clock)
@@ -263,7 +245,7 @@ def filtered(plan: Plan, condition: Expression, clock: IntervalTime) -> Plan:
 
 
 def _chosen(plan: Plan, condition: Expression) -> Plan | None:
-    """A SEQ that chooses among what fits, with a filter on its interval as a test; or None.
+    """Make the filter on the interval of a SEQ that chooses among rows a test of it; or None.
 
     A consuming policy filters first, then consumes.
     """
@@ -281,7 +263,7 @@ def _chosen(plan: Plan, condition: Expression) -> Plan | None:
 
 
 def _taken_together(plan: Plan, condition: Expression, clock: IntervalTime) -> Plan | None:
-    """A GROUP BY with a filter on its length, which says what is taken together; or None."""
+    """Make a filter on the length of a GROUP BY a limit of the rows in a group; or None."""
     at_most = isinstance(condition, Comparison) and condition.operator != "="
     if not at_most or longest(condition, clock) is None:
         return None
@@ -298,22 +280,20 @@ def _taken_together(plan: Plan, condition: Expression, clock: IntervalTime) -> P
 
 
 def _lowered(plan: Plan, condition: Expression) -> Plan | None:
-    """The plan with a filter within it, where its variables are bound; None: nowhere."""
+    """Put a filter into the part of a plan that binds its variables; None: there is none."""
     names = names_in(condition)
 
     def into(part: Plan) -> Plan:
         return _lowered(part, condition) or plans.FilterPlan(part, condition)
 
     match plan:
-        case plans.SeqPlan() | plans.JoinPlan() | plans.EqualsPlan():
-            if names <= plan.left.certain:
-                return replace(plan, left=into(plan.left))
-            if names <= plan.right.certain:
-                return replace(plan, right=into(plan.right))
+        case plans.PlanOverTwo():
+            for name in plan.kept:
+                if names <= (side := getattr(plan, name)).certain:
+                    changed: dict[str, Any] = {name: into(side)}
+                    return replace(plan, **changed)
             if isinstance(plan, plans.SeqPlan) and names <= plan.certain:
                 return replace(plan, tests=(*plan.tests, condition))
-        case plans.LeftJoinPlan() | plans.MinusPlan() | plans.Mark() if names <= plan.left.certain:
-            return replace(plan, left=into(plan.left))
         case plans.FilterPlan() | plans.ProjectPlan() | plans.Once() if (
             names <= plan.source.certain
         ):
@@ -324,60 +304,53 @@ def _lowered(plan: Plan, condition: Expression) -> Plan | None:
 
 
 def bounded(plan: Plan, most: int | None, clock: IntervalTime) -> Plan:
-    """The plan with the length beyond which its solutions are not wanted.
+    """Set the length beyond which solutions of a plan are not wanted.
 
     A part of a solution is never longer than the whole.
     """
+    inner = most
     match plan:
-        case plans.FilterPlan(source, condition):
-            return replace(plan, source=bounded(source, _least(most, (condition,), clock), clock))
-        case plans.ExtendPlan() | plans.ProjectPlan() | plans.Once():
-            return replace(plan, source=bounded(plan.source, most, clock))
+        case plans.FilterPlan(_, condition):
+            inner = _least(most, (condition,), clock)
         case plans.GroupPlan():
-            # What is counted must not depend on what is wanted of it further up.
-            return replace(plan, source=bounded(plan.source, longest_of(plan, clock), clock))
-        case plans.SeqPlan(left, right) | plans.JoinPlan(left, right):
-            if isinstance(plan, plans.SeqPlan):
-                # What is chosen must not depend on what is wanted of it further up.
-                most = _least(most if plan.unrestricted else None, plan.tests, clock)
-            return replace(
-                plan,
-                left=bounded(left, most, clock),
-                right=bounded(right, most, clock),
-                longest=most,
-            )
+            # The rows of a group must not depend on bounds from above.
+            inner = longest_of(plan, clock)
+        case plans.SlicePlan():
+            # Nor must the rows that come first.
+            inner = None
+        case plans.SeqPlan():
+            # Nor must the rows that SEQ chooses.
+            inner = _least(most if plan.unrestricted else None, plan.tests, clock)
+    changed: dict[str, Any] = {}
+    match plan:
+        case plans.PlanOverOne(source):
+            changed["source"] = bounded(source, inner, clock)
         case plans.UnionPlan(parts):
-            return replace(plan, parts=tuple(bounded(each, most, clock) for each in parts))
-        case plans.EqualsPlan(left, right):
-            return replace(plan, left=bounded(left, most, clock), right=bounded(right, most, clock))
-        case plans.SlicePlan(source):
-            # Which are the first must not depend on what is wanted of them further up.
-            return replace(plan, source=bounded(source, None, clock))
-        case (
-            plans.MinusPlan(left, right) | plans.Mark(left, right) | plans.LeftJoinPlan(left, right)
-        ):
-            left, right = bounded(left, most, clock), bounded(right, None, clock)
-            if isinstance(plan, plans.LeftJoinPlan):
-                plan = replace(plan, longest=most if _only_existence(plan) else None)
-            return replace(plan, left=left, right=right)
-    return plan
+            changed["parts"] = tuple(bounded(each, inner, clock) for each in parts)
+        case plans.PlanOverTwo(left, right):
+            changed["left"] = bounded(left, inner, clock)
+            changed["right"] = bounded(right, inner if "right" in plan.kept else None, clock)
+    if isinstance(plan, plans.SeqPlan | plans.JoinPlan | plans.LeftJoinPlan):
+        optional = isinstance(plan, plans.LeftJoinPlan) and not _only_existence(plan)
+        changed["longest"] = None if optional else inner
+    return replace(plan, **changed)
 
 
 def longest_of(plan: plans.GroupPlan, clock: IntervalTime) -> int | None:
-    """The length beyond which nothing is taken together; None: there is none."""
+    """The length beyond which rows are never in one group; None: there is none."""
     return _least(None, plan.lengths, clock)
 
 
 def _least(most: int | None, conditions: Iterable[Expression], clock: IntervalTime) -> int | None:
-    """The least of a length and those beyond which nothing passes conditions."""
+    """The least of a length and the bounds by conditions."""
     bounds = (most, *(longest(each, clock) for each in conditions))
     return min((each for each in bounds if each is not None), default=None)
 
 
 def _only_existence(plan: plans.LeftJoinPlan) -> bool:
-    """Whether any old optional row of the same key stands for all others.
+    """Whether an old optional row of a key stands for all others of the key.
 
-    What is joined with an old one is too long to be wanted; but that there is one must be known.
+    A row joined with an old one is too long to be wanted; but that there is one must be known.
     """
     shared = set(plan.left.variables).intersection(plan.right.variables)
     certain = plan.left.certain & plan.right.certain

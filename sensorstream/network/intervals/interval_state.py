@@ -1,4 +1,4 @@
-"""What of the operators of a pattern in time survives a restart, and a change of the background."""
+"""The state of a pattern in time that survives a restart or a change of the background."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class KeptRow:
 
 
 def kept_rows(root: Node) -> tuple[KeptRow, ...]:
-    """All that the operators of a query remember of what happened."""
+    """The rows of what happened that the operators of a query remember."""
     return tuple(
         KeptRow(number, side, *flat(row))
         for number, node in enumerate(timed_operators(root))
@@ -33,7 +33,7 @@ def kept_rows(root: Node) -> tuple[KeptRow, ...]:
 
 
 def keep_rows(root: Node, rows: Iterable[KeptRow]) -> None:
-    """Go on from :func:`kept_rows`; the operators are new."""
+    """Put the rows of :func:`kept_rows` into new operators."""
     nodes = timed_operators(root)
     for each in rows:
         node = nodes[each.operator]
@@ -56,7 +56,7 @@ def flat(row: TimedRow) -> tuple[tuple[Term | None, ...], tuple[Instant, ...]]:
 
 
 def row_of(kept: KeptRow, variables: tuple[str, ...]) -> TimedRow:
-    """The row that :func:`flat` was given."""
+    """The row from which :func:`flat` made the parts."""
     terms, times = iter(kept.terms), iter(kept.times)
     cells: list[object] = []
     for name in shown(variables):
@@ -68,7 +68,7 @@ def row_of(kept: KeptRow, variables: tuple[str, ...]) -> TimedRow:
 
 
 def timed_operators(root: Node) -> list[Node]:
-    """All operators of a query, inputs first, in an order that is the same after a restart."""
+    """The operators of a query, inputs first, in an order that is the same after a restart."""
     return [*operators(root)][::-1]
 
 

@@ -1,9 +1,9 @@
-"""Where patterns in time get their occurrences from: all streams, in the order of their ends.
+"""The source of occurrences for patterns in time: all streams, in the order of their ends.
 
-An occurrence waits until the end of its interval is over: then all that ends with it is there, and
-is handed on as one instant. What CONSTRUCT queries make of the instant is handed on within it, in
-rounds; a query that has to know that something is *not* there gets the instant when all queries
-that could say it are done (its stratum).
+An occurrence waits until the end of its interval is over: then everything that ends with it is
+there, and is handed on as one instant. The conclusions of CONSTRUCT queries from the instant are
+handed on within it, in rounds; a query that has to know that something is *not* there gets the
+instant when all queries that could add it are done (its stratum).
 
 Source: "EP-SPARQL", section 4.2 (streams, the closure under CONSTRUCT).
 """
@@ -32,7 +32,7 @@ from sensorstream.network.rows import ALWAYS, Row, compiled
 from sensorstream.sparql.algebra import Variable
 
 _MOST_ROUNDS: Final = 1000
-"""Rounds of one instant: triples that make further triples go on no longer."""
+"""Rounds of one instant, in case triples make further triples without end."""
 _SWEEP: Final = 256
 """Events between two sweeps."""
 _MOST_TYPES: Final = 65_536
@@ -43,12 +43,11 @@ Fit: TypeAlias = Callable[[Term, Term, Term, Any, Any], Any]
 
 
 class PatternOccurrences(TimedNode):
-    """The occurrences that fit a pattern; what of it holds always, if it is of no one stream.
+    """The occurrences that fit a pattern; without a stream, also what the background says of it.
 
     It keeps nothing. ``predicate`` and ``object`` None stand for any term, ``stream`` None for all,
-    each occurrence once. ``fit`` gives the row of an occurrence with those terms, or None; readers
-    of one ``shape`` have the same rows. ``since`` is the number of its query: it sees what came
-    after that began.
+    each occurrence once. ``fit`` makes the row of an occurrence with those terms, or None; readers
+    of one ``shape`` have the same rows. It sees what came after its query, number ``since``, began.
     """
 
     def __init__(self, pattern: Occurrence, source: OccurrenceSource, knowledge: Knowledge) -> None:
@@ -63,7 +62,7 @@ class PatternOccurrences(TimedNode):
         self.since = 0
 
     def flush(self) -> None:
-        """The source has done the work already."""
+        """Do nothing: the source has added the rows already."""
 
     def renew(self) -> None:
         pattern = self._pattern
@@ -82,10 +81,10 @@ class PatternOccurrences(TimedNode):
 
 
 class KnownRows(TimedNode):
-    """The triples, or the ends of the paths, that hold always and fit a pattern: no interval.
+    """The triples, or the ends of paths, that hold always and fit a pattern: no interval.
 
-    ``ends`` gives those of its path over some triples. Solutions are a set, so that of equal ends
-    there is one.
+    ``ends`` gives the ends of its path over some triples. Solutions are a set: equal ends count
+    once.
     """
 
     def __init__(
@@ -102,12 +101,12 @@ class KnownRows(TimedNode):
         self._ends = ends
 
     def flush(self) -> None:
-        """Nothing happens to it."""
+        """Do nothing: what holds always does not change."""
 
     def renew(self) -> None:
         pattern = self._pattern
         if pattern.path is not None:
-            # Where it may be empty it leads from each node to itself: all triples count.
+            # A path that may be empty leads from each node to itself: all triples count.
             used = dict.fromkeys(steps(pattern.path))
             triples = chain.from_iterable(
                 self._holding(None, each, None) for each in ([None] if None in used else used)
@@ -128,7 +127,7 @@ class KnownRows(TimedNode):
 
 
 def _fitting(pattern: Occurrence | KnownPlan) -> tuple[Fit, Hashable]:
-    """From subject, predicate, object, start and end to a row, or None; and what decides it."""
+    """A function that makes a row of an occurrence, or None, and the key of equal functions."""
     cells, tests = dict[str, str](), list[str]()
     constants: list[Term] = []
     for end, place in zip(pattern.ends, "spo", strict=True):
@@ -158,7 +157,7 @@ class _Readers:
         self._by_predicate: dict[
             Term | None, dict[Term | None, dict[Hashable, dict[PatternOccurrences, None]]]
         ] = {}
-        # The answers of `of` for predicates that somebody names, and nobody with an object.
+        # The answers of `of` for predicates that are read, but never with an object.
         self._whatever: dict[Term, list[dict[PatternOccurrences, None]]] = {}
 
     def __bool__(self) -> bool:
@@ -174,7 +173,7 @@ class _Readers:
         prune(self._by_predicate, reader.predicate, reader.object, reader.shape, reader)
 
     def of(self, predicate: Term, object_: Term) -> list[dict[PatternOccurrences, None]]:
-        """The readers of triples with these terms, those of one shape together."""
+        """The readers of triples with these terms, grouped by shape."""
         known = self._whatever.get(predicate)
         if known is not None:
             return known
@@ -190,7 +189,7 @@ class _Readers:
         return found
 
     def wanted(self, predicate: Term, objects: Iterable[Term]) -> tuple[Term, ...]:
-        """Those of some objects of a predicate that have readers."""
+        """The objects, of those given, that have readers with the predicate."""
         by_objects = [self._by_predicate.get(name, {}) for name in (predicate, None)]
         if any(None in each for each in by_objects):
             return tuple(objects)
@@ -200,15 +199,15 @@ class _Readers:
 
 @dataclass(frozen=True, slots=True)
 class OpenOccurrences:
-    """Occurrences whose interval is not over: those of one interval together."""
+    """Occurrences of one interval that is not over."""
 
     start: Instant
     end: Instant
     triples: tuple[Triple, ...]
     queries: int | None = None
-    """How many queries see them, in the order they began; None: all."""
+    """The number of queries that see them, in the order they began; None: all."""
     stream: IRI | None = None
-    """The stream whose readers get them; None: those that read all streams."""
+    """The stream whose readers get them; None: readers of all streams."""
 
 
 _Waiting: TypeAlias = dict[tuple[Triple, Instant, IRI | None], int]
@@ -220,10 +219,10 @@ _ALL: Final = (None,)
 class OccurrenceSource:
     """Hands occurrences to the patterns that read them; owned by a stream processor.
 
-    ``conclusions`` are the triples that follow from one triple: they occur when it does; those of
-    a type depend on the class alone. ``fill`` is told of readers that have got something. ``sweep``
-    is called now and then with the time: an
-    operator that nothing reaches any more cannot let go of what is too old by itself.
+    ``conclusions`` are the triples that follow from one triple: they occur when it does; those of a
+    type depend on the class alone. ``fill`` is called with readers that have got something,
+    ``sweep`` now and then with the time: an operator that nothing reaches any more cannot let go of
+    what is too old by itself.
     """
 
     def __init__(
@@ -233,49 +232,46 @@ class OccurrenceSource:
         sweep: Callable[[Instant], None],
     ) -> None:
         self._conclusions = conclusions
-        # Those of the types of an individual that are wanted, by stream and the one that is said.
+        # The wanted types of an individual, by stream and the type that was said.
         self._types: dict[IRI | None, dict[Term, tuple[Term, ...]]] = {None: {}}
         self._fill = fill
         self._sweep = sweep
         self._taken = 0
-        # By end: occurrences as triple, start and stream, each once, in order of arrival; with the
-        # number of the query that began last before they came. What both those who read a stream
-        # want and those who read all stands there twice.
+        # By end: occurrences as triple, start and stream, each once, in order of arrival, with the
+        # number of the query that began last before they came. An occurrence wanted by readers
+        # of its stream and by readers of all streams is stored twice.
         self._waiting: dict[Instant, _Waiting] = {}
         self._number = 0
         self._ends: list[Instant] = []
-        # By stratum.
+        # The readers of each stratum.
         self._readers: dict[int, _Streams] = {}
         self._order: tuple[int, ...] = ()
-        # Those of all strata.
+        # The readers of all strata.
         self._all: _Streams = {None: _Readers()}
         self._strata: dict[PatternOccurrences, int] = {}
-        # How much of the instant at work each stratum has got.
+        # The number of occurrences of the instant at work that each stratum has got.
         self._given: dict[int, int] = {}
         self._rounds = 0
         self.fed = 0
-        """How many queries add triples to the stream."""
+        """The number of queries that add triples to the stream."""
         self.overrun: Overrun | None = None
-        """Why the instant at work has been given up, if it has been."""
+        """The reason why the instant at work has been given up, if it has been."""
 
     # -- readers ----------------------------------------------------------------------------
 
     @property
     def idle(self) -> bool:
-        """Whether nobody reads."""
         return not self._strata
 
     def subscribe(self, reader: PatternOccurrences) -> None:
-        """Begin to hand occurrences to a reader of the query that begins next."""
+        """Add a reader of the query that begins next."""
         reader.since = self._number + 1
         self._place(reader, 0)
 
     def begin(self) -> None:
-        """A query begins."""
         self._number += 1
 
     def forget(self, reader: PatternOccurrences) -> None:
-        """Hand nothing more to a reader."""
         stratum = self._strata.pop(reader, None)
         if stratum is None:
             return
@@ -298,7 +294,7 @@ class OccurrenceSource:
             self._given.clear()
 
     def move(self, reader: PatternOccurrences, stratum: int) -> None:
-        """Let a reader have each instant after all lower strata are done with it."""
+        """Give each instant to a reader only after all lower strata are done with it."""
         if self._strata.get(reader) != stratum:
             self.forget(reader)
             self._place(reader, stratum)
@@ -311,7 +307,7 @@ class OccurrenceSource:
         self._order = tuple(sorted(self._readers))
 
     def renew(self) -> None:
-        """Other triples may follow from a triple than before."""
+        """Note that other triples may follow from a triple than before."""
         self._forget_types()
 
     def _forget_types(self) -> None:
@@ -322,7 +318,7 @@ class OccurrenceSource:
     def take(
         self, triples: Sequence[Triple], start: Instant, end: Instant, stream: IRI | None = None
     ) -> None:
-        """Triples happen in an interval whose end is not over, in a stream if it has a name."""
+        """Take in triples of an interval that is not over, in a stream if it has a name."""
         if self.idle:
             return
         self._taken += 1
@@ -338,7 +334,7 @@ class OccurrenceSource:
         end: Instant,
         streams: Iterable[IRI | None],
     ) -> None:
-        """Let triples wait for the readers of some streams."""
+        """Store triples, until their end, for the readers of some streams."""
         wanted: _Waiting = {}
         number = self._number
         for stream in streams:
@@ -380,13 +376,13 @@ class OccurrenceSource:
 
     @property
     def last(self) -> Instant | None:
-        """The latest end of all that waits."""
+        """The latest end of waiting occurrences."""
         return max(self._ends, default=None)
 
     def elapse(self, time: Instant, below: int | None = None) -> bool:
-        """Hand on a round of the instant ``time``: to the lowest stratum that lacks something.
+        """Hand a round of the instant ``time`` to the lowest stratum that lacks something.
 
-        ``below``: only to strata below that; False: none of them lacks anything.
+        ``below``: only to strata below that; returns False if none of them lacks anything.
         """
         occurrences = self._waiting[time]
         if below is None and not self.fed and not self._given and len(self._order) == 1:
@@ -449,7 +445,7 @@ class OccurrenceSource:
     # -- at rest ----------------------------------------------------------------------------
 
     def state(self) -> tuple[OpenOccurrences, ...]:
-        """What waits, in order; between two events."""
+        """The waiting occurrences in order; to be read between two events."""
         found: list[OpenOccurrences] = []
         began = self._began()
         for end in sorted(self._ends):
@@ -468,7 +464,7 @@ class OccurrenceSource:
         return sorted({reader.since for reader in self._strata})
 
     def restore(self, waiting: Iterable[OpenOccurrences]) -> None:
-        """Go on from a :meth:`state`; the readers are there already."""
+        """Take a :meth:`state` back, after the readers have been added."""
         began, latest = [0, *self._began()], self._number
         for each in waiting:
             seen = len(began) if each.queries is None else each.queries
@@ -479,5 +475,4 @@ class OccurrenceSource:
 
 
 def _nobody(_predicate: Term, _object: Term) -> list[dict[PatternOccurrences, None]]:
-    """The readers where there are none."""
     return []

@@ -1,7 +1,7 @@
 """Blocks of triple patterns as plans: what happens, and what holds always.
 
-A path of a fixed length is the triples that it is made of; its alternatives are as many blocks. A
-path of any length has no interval of its own: it is followed in what holds always.
+A path of a fixed length becomes its triples; its alternatives become several blocks. A path of any
+length has no interval of its own: it is followed in what holds always.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _MOST_WAYS: Final = 64
 
 @dataclass(frozen=True, slots=True)
 class _Way:
-    """One of the alternatives of a block: all its steps, and what must be true of them."""
+    """An alternative of a block: all its steps, and the conditions on them."""
 
     steps: tuple[plans.KnownPlan, ...] = ()
     filters: tuple[Expression, ...] = ()
@@ -39,10 +39,10 @@ _Ways: TypeAlias = Sequence[_Way]
 
 @dataclass(frozen=True, slots=True)
 class Where:
-    """What a block of triple patterns matches.
+    """The place that a block of triple patterns matches.
 
-    ``graph`` is the one of GRAPH, which holds always; else what happens in one ``stream``, or in
-    all of them and in the background.
+    ``graph`` is the one of GRAPH, which holds always; without it, what happens in ``stream``, or in
+    all streams and the background.
     """
 
     graph: IRI | None = None
@@ -52,9 +52,8 @@ class Where:
 def block(patterns: Iterable[TriplePattern], fresh: Iterator[int], where: Where) -> Plan:
     """The plan of a basic graph pattern; ``fresh`` numbers variables.
 
-    Raises:
-        UnsupportedQuery: the alternatives of its paths are too many, or a path of any length is
-            to be followed in a stream.
+    Raises UnsupportedQuery if the alternatives of its paths are too many, or a path of any length
+    would be followed in a stream.
     """
     ways: _Ways = [_Way()]
     for pattern in patterns:
@@ -77,7 +76,7 @@ def _check_paths(ways: _Ways) -> None:
 
 
 def _both(one: _Ways, other: _Ways, written: Variable | Path) -> _Ways:
-    """Both, by the path that is ``written``."""
+    """Combine the alternatives of two parts; ``written`` is the path for the error."""
     if len(one) * len(other) > _MOST_WAYS:
         raise UnsupportedQuery(
             f"the alternatives of the paths in one block of a pattern in time come to more than "

@@ -1,9 +1,9 @@
-"""In which order queries get an instant, when some of them add triples to it.
+"""The order in which queries get an instant, when some of them add triples to it.
 
 A query reads *the present* in a pattern whose occurrence may end at the instant at work: not on the
-left of SEQ or OPTIONALSEQ, where what ended before is meant. What another query adds at the
-instant it must see in the same instant; and if a pattern says that something is *not* there (the
-optional side of OPTIONAL and EQUALSOPTIONAL, the right side of MINUS), it must be the last to know.
+left of SEQ or OPTIONALSEQ, which is about what ended before. It must see what another query adds at
+the instant in the same instant; and if a pattern says that something is *not* there (the optional
+side of OPTIONAL and EQUALSOPTIONAL, the right side of MINUS), its query must come last.
 
 Source: "EP-SPARQL", section 4.2 (the closure of a stream under CONSTRUCT rules); stratification.
 """
@@ -23,15 +23,16 @@ from sensorstream.network.recursion.triple_kinds import (
     KindIndex,
     TriplesRead,
     with_conclusions,
+    written,
 )
 from sensorstream.sparql.algebra import Construct, Query, TriplePattern
 
 
 @dataclass(frozen=True, slots=True)
 class InstantKinds:
-    """What a query adds to an instant and what it reads of it, as kinds of triples.
+    """The kinds of triples that a query adds to an instant, and those it reads of it.
 
-    ``asked`` are those of whose absence something depends.
+    ``asked`` are the kinds of which an absence matters.
     """
 
     adds: frozenset[TriplesRead]
@@ -40,16 +41,11 @@ class InstantKinds:
 
 
 def ends_of(query: Query, plan: Plan, conclusions: Conclusions) -> InstantKinds:
-    """What a query adds and reads at the end of its intervals."""
-    form = query.form
-    adds = (
-        _added(form.template, conclusions)
-        if isinstance(form, Construct)
-        else frozenset[TriplesRead]()
-    )
+    """The kinds that a query adds and reads at the end of its intervals."""
+    template = query.form.template if isinstance(query.form, Construct) else ()
     found = list(_read(plan, asked=False))
     return InstantKinds(
-        adds,
+        with_conclusions(map(written, template), conclusions),
         frozenset(kind for kind, asked in found if not asked),
         frozenset(kind for kind, asked in found if asked),
     )
@@ -58,8 +54,9 @@ def ends_of(query: Query, plan: Plan, conclusions: Conclusions) -> InstantKinds:
 def ends_of_rules(
     templates: Iterable[TriplePattern], read: Iterable[TriplesRead], conclusions: Conclusions
 ) -> InstantKinds:
-    """What rules over time add to a moment, and what they read of it: it must be whole by then."""
-    return InstantKinds(_added(templates, conclusions), frozenset(), frozenset(read))
+    """The kinds of rules over time: all that they read must be complete by then."""
+    adds = with_conclusions(map(written, templates), conclusions)
+    return InstantKinds(adds, frozenset(), frozenset(read))
 
 
 def feeding(queries: Mapping[str, InstantKinds], rules: InstantKinds) -> frozenset[str]:
@@ -79,10 +76,8 @@ def strata(
 ) -> dict[str | None, int]:
     """The stratum of each query: it gets an instant after all lower ones are done with it.
 
-    That of None is the one of all rules over time together, which have an order of their own.
-
-    Raises:
-        UnsupportedQuery: what a query adds depends on its own absence at the same moment.
+    The stratum of None is the one of all rules over time together, which have an order of their
+    own. Raises UnsupportedQuery if what a query adds depends on its own absence at the same moment.
     """
     everything: dict[str | None, InstantKinds] = dict(queries.items())
     if rules is not None:
@@ -91,7 +86,7 @@ def strata(
     for name, ends in everything.items():
         for kind in ends.adds:
             adding.add(kind, name)
-    # What each must not come before, and what it must come after.
+    # The queries that each must not come before (0), and must come after (1).
     waits = dict[str | None, dict[str | None, int]]()
     for name, ends in everything.items():
         waits[name] = dict.fromkeys(_adding(adding, ends.reads), 0)
@@ -136,7 +131,7 @@ def _read(plan: Plan, *, asked: bool) -> Iterator[tuple[TriplesRead, bool]]:
             yield from _read(mandatory, asked=asked)
             yield from _asked(optional)
         case plans.SlicePlan(source) | plans.GroupPlan(source):
-            # What else ends at the same moment decides which are the first, or what a group is.
+            # Other rows that end at the moment decide which are the first, or what a group is.
             yield from _read(source, asked=True)
         case plans.LeftJoinPlan(one, other) | plans.MinusPlan(one, other) | plans.Mark(one, other):
             yield from _read(one, asked=asked)
@@ -147,16 +142,5 @@ def _read(plan: Plan, *, asked: bool) -> Iterator[tuple[TriplesRead, bool]]:
 
 
 def _asked(past: Plan) -> Iterator[tuple[TriplesRead, bool]]:
-    """Of what must have ended before: what is asked for in it, each time something ends there."""
+    """The kinds in a part about the past whose absence matters, each time something ends there."""
     return (each for each in _read(past, asked=False) if each[1])
-
-
-def _added(template: Iterable[TriplePattern], conclusions: Conclusions) -> frozenset[TriplesRead]:
-    kinds = [
-        TriplesRead(
-            each.predicate if isinstance(each.predicate, IRI) else None,
-            each.object if isinstance(each.object, IRI) else None,
-        )
-        for each in template
-    ]
-    return with_conclusions(kinds, conclusions)

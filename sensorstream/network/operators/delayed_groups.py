@@ -1,4 +1,4 @@
-"""What a group was some time ago: its changes, each so much later."""
+"""The earlier content of a group: its changes, each given out a fixed time later."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ class LaterChange:
 class DelayedOperator(Node):
     """Gives out the changes of a group ``delay`` units of the time line later.
 
-    All changes of one instant are one, at the end of the instant that is so much later. Before the
-    first it gives what the group gives of nothing. Memory: its rows, and the changes that wait.
+    All changes of one instant are given out together at the end of the later instant. Before the
+    first, it has the rows of a group of nothing. Memory: its rows, and the changes that wait.
     """
 
     closing: Final = True
@@ -57,11 +57,10 @@ class DelayedOperator(Node):
 
     @property
     def due(self) -> Instant | None:
-        """The time of the next change."""
         return self._waiting[0][0] if self._waiting else None
 
     def elapse(self, time: Instant) -> None:
-        """The time of a change has come."""
+        """Wake it for the changes whose time has come."""
         waiting = self._waiting
         while waiting and waiting[0][0] <= time:
             self._ready.append(waiting.popleft())
@@ -69,7 +68,7 @@ class DelayedOperator(Node):
             self._wake(self)
 
     def skip(self, time: Instant) -> None:
-        """Let all changes before a time be one, with the last of them."""
+        """Join all changes before a time into one, at the time of the last of them."""
         waiting, before = self._waiting, []
         while waiting and waiting[0][0] < time:
             before.append(waiting.popleft())
@@ -83,7 +82,7 @@ class DelayedOperator(Node):
 
     def flush(self) -> None:
         group, now = self._group, self._now()
-        # Without a time a state is being restored: `await_changes` follows.
+        # If there is no time, a state is being restored: `await_changes` follows.
         if (group.added or group.removed) and now is not None:
             self._await(now + self._delay, group.added, group.removed)
         ready, self._ready = self._ready, []
@@ -123,11 +122,11 @@ class DelayedOperator(Node):
                 self._await(now + self._delay, added, removed)
 
     def later_changes(self) -> Iterable[LaterChange]:
-        """The changes that wait, in order: what cannot be derived again after a restart."""
+        """The changes that wait, in order; a restart cannot derive them again."""
         return (LaterChange(time, tuple(a), tuple(r)) for time, a, r in self._waiting)
 
     def await_changes(self, changes: Iterable[LaterChange]) -> None:
-        """Go on from :meth:`later_changes`, the group being as it was then; it is to be settled."""
+        """Take :meth:`later_changes` back, with the group as it was; to be settled afterwards."""
         waiting = [(each.time, list(each.added), list(each.removed)) for each in changes]
         self._waiting = deque(waiting)
         self._waiting_rows = sum(len(added) + len(removed) for _, added, removed in waiting)
@@ -155,5 +154,5 @@ class DelayedOperator(Node):
 def _together(
     added: list[Row], removed: list[Row], more: list[Row], less: list[Row]
 ) -> tuple[list[Row], list[Row]]:
-    """Two changes, one after the other, as one, which shares no list with them."""
+    """Join two consecutive changes into one, which shares no list with them."""
     return cancelled([*added, *more], [*removed, *less])

@@ -1,8 +1,8 @@
 """Basic graph patterns with filters, as delta joins compiled to Python.
 
-For each pattern there is one function, fired by every triple that fits it: it walks the other
-patterns through the indexes, cheapest first. Nothing is remembered: the indexes serve. Each
-solution is found once: a triple that fits several patterns of a solution counts at the first.
+Each pattern has a function, fired by every triple that fits it: it walks the other patterns through
+the indexes, cheapest first. The indexes serve as memory. Each solution is found once: a triple that
+fits several patterns of a solution counts at the first.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from sensorstream.sparql.algebra import Variable
 
 @dataclass(frozen=True, slots=True)
 class Pattern:
-    """A triple pattern over one graph or window; blank nodes are variables by now."""
+    """A triple pattern over one graph or window, in which blank nodes have become variables."""
 
     index: TripleIndex | WindowScope
     subject: End
@@ -46,11 +46,10 @@ class Test:
 
     variables: tuple[str, ...]
     holds: Callable[[Row], bool]
-    text: str
 
 
 class DeltaJoin(Node):
-    """All ``patterns`` at once, those of the ``tests`` that hold, as the ``output`` variables."""
+    """The solutions of ``patterns`` that pass the ``tests``, as the ``output`` variables."""
 
     def __init__(
         self,
@@ -77,18 +76,17 @@ class DeltaJoin(Node):
 
     @property
     def graphs(self) -> tuple[object, ...]:
-        """See :attr:`.Node.graphs`."""
         return tuple(pattern.index for pattern in self._patterns)
 
     def _watched(self, pattern: Pattern) -> Watched:
-        """What tells of the triples of a pattern."""
+        """The index that tells of changes of the triples of a pattern."""
         return pattern.index
 
     def _writer(self) -> JoinWriter:
         return JoinWriter(self._patterns, self._tests, self.variables, self.meter)
 
     def flush(self) -> None:
-        """The triggers have done the work already."""
+        """Do nothing: the triggers have added the rows already."""
 
     def rows(self) -> Iterable[Row]:
         if self._scan is None:
@@ -101,22 +99,11 @@ class DeltaJoin(Node):
         for pattern in self._patterns:
             self._dispatcher_of(self._watched(pattern)).forget(self)
 
-    def describe(self) -> str:
-        return f"Pattern {patterns_text(self._patterns, self._tests)}"
-
-
-def patterns_text(patterns: Iterable[Pattern], tests: Iterable[Test]) -> str:
-    """Patterns and their filters for people."""
-    text = " . ".join(
-        " ".join(str(e) if isinstance(e, Variable) else e.n3 for e in p.ends) for p in patterns
-    )
-    return text + "".join(f" filter {test.text}" for test in tests)
-
 
 def guard_of(fired: Pattern, patterns: Iterable[Pattern]) -> Guard | None:
-    """What the patterns demand of the subject of a triple that fits ``fired``.
+    """The guard for triples that fit ``fired``, by what the patterns demand of their subject.
 
-    Nothing more if that selects by a value itself. A class says less than other values do.
+    None if ``fired`` selects by a value itself. A class is used last, as it selects less.
     """
     if not isinstance(fired.subject, Variable):
         return fired.subject
@@ -141,7 +128,7 @@ def _selects(pattern: Pattern) -> bool:
 
 
 def _enters_later(pattern: Pattern, fired: Pattern) -> bool:
-    """Whether a triple that enters both scopes is told of the pattern's after the other."""
+    """Whether watchers of the scope of ``fired`` see a triple before those of ``pattern``."""
     one, other = pattern.index, fired.index
     if not isinstance(one, WindowScope) or not isinstance(other, WindowScope) or one is other:
         return False
@@ -155,8 +142,8 @@ def _enters_later(pattern: Pattern, fired: Pattern) -> bool:
 class JoinWriter:
     """Writes the function of one trigger, or of a whole scan.
 
-    Where there is more than one way to go on, ``meter`` counts the ways before they are gone.
-    With ``numbers`` each row ends with the least of the numbers of its triples.
+    Where there is more than one way to go on, ``meter`` counts the ways before they are taken. With
+    ``numbers`` each row ends with the least of the numbers of its triples.
     """
 
     def __init__(
@@ -266,16 +253,16 @@ class JoinWriter:
             self._open(f"for {self._fresh(outer)}, n in {ways}.items():")
             self._open(f"for {self._fresh(inner)} in {self._counted('n')}:")
             return
-        # A variable stands twice: the second place is compared with the first.
+        # A variable occurs twice: the second place is compared with the first.
         self._open(f"for x, n in {self._counted(source)}.items():")
         self._agree(outer, "x", give_up=False)
         self._open(f"for y in {self._counted('n')}:")
         self._agree(inner, "y", give_up=False)
 
     def _counted(self, source: str) -> str:
-        """The name of what a loop is to go over, whose members have been counted.
+        """Count the members of a loop, and return the name of what it goes over.
 
-        Where there is one way only, nothing multiplies: it costs no call.
+        A single member costs no call, as nothing multiplies.
         """
         ways = f"w{len(self._lines)}"
         self._line(f"{ways} = {source}")
@@ -288,7 +275,7 @@ class JoinWriter:
         return self._names[end.name]
 
     def _agree(self, end: End, given: str, give_up: bool = True) -> None:
-        """Let an end be a given value: bind it, or compare."""
+        """Bind an end to a given value, or compare both."""
         known = self._known(end)
         if known is None:
             assert isinstance(end, Variable)
@@ -310,19 +297,19 @@ class JoinWriter:
         )
 
     def _differs(self, pattern: Pattern) -> str:
-        """Whether what fits a pattern is another triple than the one that fired."""
+        """A condition: the triple of a pattern is not the one that fired."""
         return " or ".join(
             f"{self._known(end)} != {given}"
             for end, given in zip(pattern.ends, ("s", "p", "o"), strict=True)
         )
 
     def _exclude_entering(self, pattern: Pattern) -> None:
-        """Leave out the triple that fired if it is only about to enter the pattern's scope."""
+        """Leave out the triple that fired if it is yet to enter the pattern's scope."""
         scope = self._scope(pattern)
         self._open(f"if {scope}.occurrences.replaced > {scope}.low or {self._differs(pattern)}:")
 
     def _within_scope(self, pattern: Pattern) -> None:
-        """Go on only with what is in the pattern's scope; note its number where that is wanted."""
+        """Go on only within the pattern's scope; note the triple's number if that is wanted."""
         triple = ", ".join(str(self._known(end)) for end in pattern.ends)
         if isinstance(pattern.index, WindowScope):
             scope = self._scope(pattern)
@@ -332,7 +319,6 @@ class JoinWriter:
             self._number(triple)
 
     def _scope(self, pattern: Pattern) -> str:
-        """The name of a pattern's scope."""
         scopes = list(dict.fromkeys(id(p.index) for p in self._patterns))
         name = f"w{scopes.index(id(pattern.index))}_"
         self._given[name] = pattern.index
@@ -364,7 +350,7 @@ class JoinWriter:
         self._bound.add(variable.name)
 
     def _permutation(self, index: TripleIndex | WindowScope, name: str) -> str:
-        """What a permutation is called in the function; an index builds those asked for."""
+        """The name of an index of triples in the function; it is built if it does not exist."""
         indexes = list(dict.fromkeys(id(p.index) for p in self._patterns))
         at = f"i{indexes.index(id(index))}_{name}"
         self._given[at] = getattr(index, name)

@@ -8,19 +8,18 @@ from typing import Any
 
 from sensorstream.network.aggregates import AggregationKind, kind_of
 from sensorstream.network.node import Node
-from sensorstream.network.plan.nodes import GroupPlan as GroupPlan
+from sensorstream.network.plan.nodes import GroupPlan
 from sensorstream.network.rows import Row, key_of, slots_of
 from sensorstream.sparql.algebra import Aggregate
 
 
 @dataclass(frozen=True, slots=True)
 class AggregateColumn:
-    """One aggregate: its variable, how it is kept, and what of a row it takes.
+    """An aggregate: how it is kept, and the value it takes of a row.
 
-    Columns of the same ``values`` take the same of every row.
+    Columns of equal ``values`` take the same value of every row.
     """
 
-    variable: str
     kind: AggregationKind
     values: Hashable
     value: Callable[[Row], Any]
@@ -29,10 +28,9 @@ class AggregateColumn:
 def columns_of(
     plan: GroupPlan, value: Callable[[Aggregate], Callable[[Row], Any]]
 ) -> list[AggregateColumn]:
-    """The aggregates of a plan; ``value`` tells what one takes of a row."""
+    """The aggregates of a plan; ``value`` makes the function for the value of a row."""
     return [
-        AggregateColumn(name.name, kind_of(each), each.expression, value(each))
-        for name, each in plan.aggregates
+        AggregateColumn(kind_of(each), each.expression, value(each)) for _, each in plan.aggregates
     ]
 
 
@@ -42,18 +40,17 @@ class GroupColumns:
     def __init__(self, columns: Iterable[AggregateColumn]) -> None:
         kept = {(c.kind.made, c.values): c for c in columns}
         self.kept = tuple(kept.values())
-        """Those that have a state of their own."""
+        """The columns that have a state of their own."""
         places = {each: place for place, each in enumerate(kept)}
         self._results = tuple((c.kind.result, places[c.kind.made, c.values]) for c in columns)
 
     def results(self, group: AggregatedGroup) -> Row:
-        """The aggregates of a group."""
         states = group.states
         return tuple([result(states[place]) for result, place in self._results])
 
 
 class AggregatedGroup:
-    """How many rows a group has, their aggregations, and the row they make together."""
+    """A group: its number of rows, their aggregations, and the row of the results."""
 
     __slots__ = ("count", "row", "states", "takes")
 
@@ -65,7 +62,7 @@ class AggregatedGroup:
         """None until it has been given out."""
 
     def take(self, row: Row, weight: int) -> None:
-        """A row comes, or goes."""
+        """Add a row ``weight`` times, or remove it if that is negative."""
         self.count += weight
         for value, take in self.takes:
             take(value(row), weight)
@@ -78,24 +75,19 @@ class GroupOperator(Node):
     is made once an instant, after all its changes.
     """
 
-    def __init__(
-        self, source: Node, keys: Sequence[str], columns: Sequence[AggregateColumn]
-    ) -> None:
-        super().__init__(
-            (source,), (*keys, *(c.variable for c in columns)), source.certain.intersection(keys)
-        )
+    def __init__(self, plan: GroupPlan, source: Node, columns: Sequence[AggregateColumn]) -> None:
+        super().__init__((source,), plan.variables, plan.certain)
         slots = slots_of(source.variables)
-        self._keys = tuple(keys)
-        self._key = key_of([slots[name] for name in keys])
-        self._columns = tuple(columns)
+        self._keys = plan.keys
+        self._key = key_of([slots[name] for name in plan.keys])
         self._aggregates = GroupColumns(columns)
         self._groups: dict[Any, AggregatedGroup] = {}
-        if not keys:
+        if not plan.keys:
             self._groups[None] = AggregatedGroup(self._aggregates.kept)
 
     def flush(self) -> None:
         (source,) = self.inputs
-        # What comes is taken first: nothing is ever taken out that is not there.
+        # Added rows first: no row is taken out that is not there.
         if not self._keys:
             group = self._groups[None]
             for row in source.added:
@@ -147,7 +139,7 @@ class GroupOperator(Node):
         return True
 
     def of_nothing(self) -> list[Row]:
-        """The rows of it if its input had none."""
+        """The rows that it has if its input has none."""
         if self._keys:
             return []
         return [self._row(None, AggregatedGroup(self._aggregates.kept))]

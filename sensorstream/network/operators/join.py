@@ -1,4 +1,4 @@
-"""Join: solutions of both sides that agree (SPARQL 1.1, section 18.5); what it remembers."""
+"""Join: solutions of both sides that agree (SPARQL 1.1, section 18.5), and its memory."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Memory:
         self._key = key
         self._bags: dict[Any, Bag] = {}
         self._size = 0
-        # How many rows occur more than once: mostly none, and then a bag is its rows.
+        # The number of rows that occur more than once: mostly none, so a bag is its rows.
         self._repeated = 0
 
     def __len__(self) -> int:
@@ -36,11 +36,10 @@ class Memory:
 
     @property
     def repeats(self) -> bool:
-        """Whether a row occurs more than once."""
         return self._repeated > 0
 
     def update(self, added: Iterable[Row], removed: Iterable[Row]) -> None:
-        """Take a change in; what is both added and removed does no harm."""
+        """Take in a change, in which a row may be both added and removed."""
         key, bags = self._key, self._bags
         for row in added:
             at = key(row)
@@ -72,12 +71,12 @@ class Memory:
         return repeated(bag) if self._repeated else bag
 
     def count(self, key: Any) -> int:
-        """How many rows a key has."""
+        """The number of rows of a key."""
         bag = self._bags.get(key, _NO_ROWS)
         return sum(bag.values()) if self._repeated else len(bag)
 
     def ways(self, other: Memory) -> int:
-        """The pairs of rows of both that have the same key; O(keys)."""
+        """The number of pairs of rows of both that have the same key; O(keys)."""
         return sum(self.count(key) * other.count(key) for key in self._bags)
 
     def bag(self, key: Any) -> Bag:
@@ -85,7 +84,6 @@ class Memory:
         return self._bags.get(key, _NO_ROWS)
 
     def rows(self) -> Iterator[Row]:
-        """All rows, each as often as it occurs."""
         return (row for bag in self._bags.values() for row in repeated(bag))
 
 
@@ -100,7 +98,7 @@ def join_key(left: Node, right: Node) -> tuple[tuple[str, ...], tuple[str, ...]]
 
 
 class Remembered(Protocol):
-    """What a join remembers of one side, by a key."""
+    """The memory of a join for one side, by a key."""
 
     @property
     def repeats(self) -> bool:
@@ -109,19 +107,19 @@ class Remembered(Protocol):
     def __len__(self) -> int: ...
 
     def update(self, added: Iterable[Row], removed: Iterable[Row]) -> None:
-        """Take a change in."""
+        """Take in a change."""
 
     def at(self, key: Any) -> Iterable[Row]:
         """The rows of a key that rows of the other side meet."""
 
     def count(self, key: Any) -> int:
-        """How many these are."""
+        """The number of these rows."""
 
     def rows(self) -> Iterator[Row]:
-        """All rows that there are without that anything happens, each as often as it occurs."""
+        """The rows that exist without an event, each as often as it occurs."""
 
     def ways(self, other: Any) -> int:
-        """The pairs of such rows of both that have the same key."""
+        """The number of pairs of such rows of both that have the same key."""
 
 
 _Key: TypeAlias = Callable[[Row], Any]
@@ -133,9 +131,9 @@ def _memory(key: _Key, _other: Node) -> Remembered:
 
 
 class Sides:
-    """How rows of two operators are compared, and put together as the ``output`` variables.
+    """The comparison of rows of two operators, and the joined rows as the ``output`` variables.
 
-    They are compared by what both always bind, and by the variables ``alike``.
+    Rows are compared by the variables both always bind, and by the variables ``alike``.
     """
 
     def __init__(
@@ -156,28 +154,23 @@ class Sides:
         self._left, self._right = left.variables, right.variables
 
     def joined(self, *, backward: bool = False) -> _Joined:
-        """A function of a left row and right rows with its key: the rows of those that agree.
+        """Make a function of a left row and right rows with its key: the joined rows that agree.
 
-        ``backward``: of a right row and left rows.
+        ``backward``: a function of a right row and left rows.
         """
         return merged(self._left, self._right, self.variables, self.loose, backward=backward)
 
     def agree(self) -> Callable[[Row, Row], bool] | None:
-        """Whether rows with one key agree in what either may leave unbound; None: always."""
+        """Make a test of whether rows of one key agree in what may be unbound; None: always."""
         return compatible(self._left, self._right, self.loose)
 
     def overlap(self) -> Callable[[Row, Row], bool] | None:
-        """Whether rows that agree share a bound variable; None: always."""
+        """Make a test of whether rows that agree share a bound variable; None: always."""
         if self.keys:
             return None
         if not self.loose:
             return lambda left, right: False
         return overlapping(self._left, self._right, self.loose)
-
-    def text(self, operator: str) -> str:
-        """An operator, and what it compares, for people."""
-        on = ", ".join(f"?{name}" for name in (*self.keys, *self.loose))
-        return f"{operator} on {on}" if on else operator
 
 
 JoinSide: TypeAlias = tuple[_Key, Remembered, _Joined]
@@ -186,9 +179,9 @@ JoinSide: TypeAlias = tuple[_Key, Remembered, _Joined]
 class JoinOperator(Node):
     """Remembers both sides by what they share; ``output`` selects and orders the variables.
 
-    What goes is worked off first: of a pair that goes nothing is left for what comes. So, unless
-    rows repeat or differ in what is not selected, what comes and what goes share no row, and
-    no operator needs to look for one.
+    Deletions are processed before insertions, so a removed pair is never joined with a new row.
+    Unless rows repeat or differ in what is not selected, ``added`` and ``removed`` then share no
+    row, and no operator needs to look for one.
     """
 
     def __init__(
@@ -199,24 +192,23 @@ class JoinOperator(Node):
         alike: Sequence[str] = (),
         memory: Callable[[_Key, Node], Remembered] = _memory,
     ) -> None:
-        """``memory`` makes what remembers a side, by its key, for the rows of the other side."""
+        """Join two operators; ``memory`` makes the memory of a side for the rows of the other."""
         sides = Sides(left, right, output, alike)
         certain = (left.certain | right.certain).intersection(sides.variables)
         super().__init__((left, right), sides.variables, certain)
         self._left, self._right = memory(sides.left_key, right), memory(sides.right_key, left)
-        # For the rows of each side: their key, those of the other side, and how they are joined.
+        # For the rows of each side: their key, the memory of the other side, and the join.
         self._of_left = (sides.left_key, self._right, sides.joined())
         self._of_right = (sides.right_key, self._left, sides.joined(backward=True))
         self._whole = sides.is_whole
         self._apart = False
-        self._sides = sides
 
     def flush(self) -> None:
         left, right = self.inputs
         left_added, left_removed = left.change()
         right_added, right_removed = right.change()
         unique = not self._left.repeats and not self._right.repeats
-        # Most often only one of the four is there.
+        # Mostly only one of the four is not empty.
         if left_removed:
             self._join(left_removed, self._of_left, self.removed)
             self._left.update((), left_removed)
@@ -263,6 +255,3 @@ class JoinOperator(Node):
 
     def size(self) -> int:
         return len(self._left) + len(self._right)
-
-    def describe(self) -> str:
-        return self._sides.text("Join") if self._sides.keys or self._sides.loose else "Product"

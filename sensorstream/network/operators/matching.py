@@ -1,7 +1,7 @@
-"""OPTIONAL, MINUS and EXISTS: what becomes of a left row depends on whether the right matches.
+"""OPTIONAL, MINUS and EXISTS: the output for a left row depends on whether the right matches.
 
-All three count, for each left row, how many right rows match it, and act when that count
-leaves or reaches zero (SPARQL 1.1, sections 18.5 LeftJoin and Minus, 17.4.1.4 EXISTS).
+All three count, for each left row, how many right rows match it, and act when that count leaves or
+reaches zero (SPARQL 1.1, sections 18.5 LeftJoin and Minus, 17.4.1.4 EXISTS).
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from sensorstream.network.node import Node
 from sensorstream.network.operators.join import Memory, Sides
+from sensorstream.network.plan.nodes import Plan
 from sensorstream.network.rows import Bag, Row, net, repeated
 from sensorstream.sparql.values import FALSE, TRUE
 
@@ -20,68 +21,51 @@ _Test = Callable[[Row, Row], bool]
 
 @dataclass(frozen=True, slots=True)
 class MatchTest:
-    """What a left row asks of the right rows that agree with it, and what becomes of it.
+    """The test of a left row with right rows that agree with it, and the output for it.
 
-    ``test`` is of both; None: any of them matches. A row that has no match is given with
-    ``alone`` more, one that has any with ``together``, once; None: it is not. ``joined`` gives it
-    together with each of its matches; None: no one does.
+    ``test`` is of both; None: any of them matches. The row is given out once with ``alone``
+    appended if it has no match, with ``together`` if it has; None: it is not. ``joined`` gives the
+    rows with its matches; None: there are none.
     """
 
     sides: Sides
-    more: tuple[str, ...]
-    """Variables that what is given has beside those of the left, in this order."""
     test: _Test | None
-    text: str
     alone: Row | None = None
     together: Row | None = None
     joined: Callable[[Row, Iterable[Row]], list[Row]] | None = None
 
     def given(self, row: Row, matches: Collection[Row]) -> list[Row]:
-        """What is given out for a left row and all that match it."""
+        """The output for a left row and all that match it."""
         rows = self.joined(row, matches) if self.joined is not None and matches else []
         more = self.together if matches else self.alone
         return rows if more is None else [*rows, row + more]
 
-    @property
-    def certain(self) -> frozenset[str]:
-        """The variables beside those of the left that every row binds."""
-        return frozenset() if self.together is None else frozenset(self.more)
 
-
-def optional(
-    sides: Sides, names: tuple[str, ...], condition: Condition | None = None, told: str = ""
-) -> MatchTest:
-    """OPTIONAL; ``names`` are the variables of the left.
-
-    ``condition`` tests a joined row, and is ``told`` to people.
-    """
-    joined, more = sides.joined(), sides.variables[len(names) :]
+def optional(sides: Sides, alone: Row, condition: Condition | None = None) -> MatchTest:
+    """OPTIONAL; ``condition`` tests a joined row."""
     test = _both(sides.agree(), _of_joined(condition, sides))
-    text = sides.text("LeftJoin") + told
-    return MatchTest(sides, more, test, text, (None,) * len(more), None, joined)
+    return MatchTest(sides, test, alone, None, sides.joined())
 
 
 def minus(sides: Sides) -> MatchTest:
     """MINUS: left rows that agree with no right row they share a bound variable with."""
-    return MatchTest(sides, (), _both(sides.agree(), sides.overlap()), sides.text("Minus"), ())
+    return MatchTest(sides, _both(sides.agree(), sides.overlap()), ())
 
 
-def mark(sides: Sides, flag: str, condition: Condition | None) -> MatchTest:
-    """EXISTS: each left row with one more variable, that says whether the right matches it.
+def mark(sides: Sides, condition: Condition | None) -> MatchTest:
+    """EXISTS: the left rows with one more variable: whether the right matches.
 
-    ``condition`` tests a joined row: the filters of the pattern that speak of outer variables.
+    ``condition`` tests a joined row: the filters of the pattern on outer variables.
     """
     test = _both(sides.agree(), _of_joined(condition, sides))
-    text = f"Mark ?{flag} where a match exists"
-    return MatchTest(sides, (flag,), test, text, (FALSE,), (TRUE,))
+    return MatchTest(sides, test, (FALSE,), (TRUE,))
 
 
 class Matching(Node):
     """Keeps both sides by what they share, and the number of matches of each left row."""
 
-    def __init__(self, left: Node, right: Node, question: MatchTest) -> None:
-        variables, certain = (*left.variables, *question.more), left.certain | question.certain
-        super().__init__((left, right), variables, certain)
+    def __init__(self, plan: Plan, left: Node, right: Node, question: MatchTest) -> None:
+        super().__init__((left, right), plan.variables, plan.certain)
         self._question = question
         self._test = question.test
         self._left_key, self._right_key = question.sides.left_key, question.sides.right_key
@@ -111,7 +95,7 @@ class Matching(Node):
             self._left.update(left.added, left.removed)
         if right.added or right.removed:
             change = net(right.added, right.removed)
-            # What comes is counted before what goes: a row that keeps a match says nothing.
+            # Insertions first: a left row that keeps a match then gives out no change.
             for sign in (1, -1):
                 for row, weight in change.items():
                     if weight * sign > 0:
@@ -178,9 +162,6 @@ class Matching(Node):
 
     def size(self) -> int:
         return len(self._left) + len(self._right)
-
-    def describe(self) -> str:
-        return self._question.text
 
 
 def _of_joined(condition: Condition | None, sides: Sides) -> _Test | None:

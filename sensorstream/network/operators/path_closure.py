@@ -1,4 +1,4 @@
-"""``path+``: what can be reached in one or more steps (SPARQL 1.1, section 18.4)."""
+"""``path+``: the pairs connected by one or more steps (SPARQL 1.1, section 18.4)."""
 
 from __future__ import annotations
 
@@ -14,10 +14,9 @@ from sensorstream.network.rows import Bag, Row, net
 class ClosureOperator(Node):
     """The transitive closure of the pairs its input gives, each pair once.
 
-    With ``start`` only what can be reached from there is kept; with ``end``, only from where
-    it can be reached. For what a change costs see
-    :class:`~sensorstream.network.reachability.AllPairs`, and with a fixed end
-    :class:`~sensorstream.network.reachability.OneOrigin`.
+    With ``start`` only what can be reached from there is kept; with ``end``, only from where it can
+    be reached. For the cost of a change see :class:`~sensorstream.network.reachability.AllPairs`,
+    and with a fixed end :class:`~sensorstream.network.reachability.OneOrigin`.
     """
 
     def __init__(
@@ -46,14 +45,6 @@ class ClosureOperator(Node):
     def size(self) -> int:
         return self._reach.size()
 
-    def describe(self) -> str:
-        fixed = ""
-        if self._start is not None:
-            fixed = f" from {self._start.n3}"
-        elif self._end is not None:
-            fixed = f" to {self._end.n3}"
-        return f"One or more steps{fixed}"
-
     def _reachable(self) -> Reach:
         if self._start is not None:
             return OneOrigin(self._steps, self._start)
@@ -62,7 +53,7 @@ class ClosureOperator(Node):
         return AllPairs(self._steps, lambda pairs: self.meter.take(pairs))
 
     def _directed(self, weights: Bag) -> Mapping[Pair, int]:
-        """Steps away from the fixed end; the input's rows are pairs."""
+        """The steps away from the fixed end; the input's rows are pairs."""
         if self._end is None:
             return cast(Mapping[Pair, int], weights)
         return {(other, one): weight for (one, other), weight in weights.items()}

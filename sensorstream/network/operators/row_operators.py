@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from sensorstream.model.terms import Literal, Term
 from sensorstream.network.node import Node
+from sensorstream.network.plan.nodes import ConstantPlan, Plan
 from sensorstream.network.rows import Bag, Row, cancelled, compiled, net, rearranged
 from sensorstream.sparql.algebra import Variable
 
@@ -18,15 +19,12 @@ _LONG: Final = 100
 class ConstantOperator(Node):
     """Rows that never change: VALUES, and the one empty solution."""
 
-    def __init__(self, variables: Sequence[str], rows: Sequence[Row]) -> None:
-        certain = [
-            n for place, n in enumerate(variables) if all(r[place] is not None for r in rows)
-        ]
-        super().__init__((), variables, certain)
-        self._rows = tuple(rows)
+    def __init__(self, plan: ConstantPlan) -> None:
+        super().__init__((), plan.variables, plan.certain)
+        self._rows = plan.rows
 
     def flush(self) -> None:
-        """Nothing changes."""
+        """Do nothing: the rows never change."""
 
     def rows(self) -> Iterable[Row]:
         return self._rows
@@ -35,8 +33,8 @@ class ConstantOperator(Node):
 class RowByRow(Node):
     """FILTER, SELECT, the ends of a path: each row gives its row, or none, by itself.
 
-    ``given`` makes them, nothing is remembered. ``computes``: it asks an expression of each row,
-    and different rows stay different.
+    ``given`` makes the rows, nothing is remembered. ``computes``: it evaluates an expression for
+    each row, and different rows stay different.
     """
 
     def __init__(
@@ -48,7 +46,7 @@ class RowByRow(Node):
         computes: bool = False,
         certain: Iterable[str] | None = None,
     ) -> None:
-        """``certain`` None: those of its variables that are so in the source."""
+        """Make it; without ``certain``, its variables are certain if they are so in the source."""
         known = source.certain.intersection(variables) if certain is None else certain
         super().__init__((source,), variables, known)
         self._given = given
@@ -85,7 +83,7 @@ class ExtendOperator(RowByRow):
         for row in rows:
             value = self._value(row)
             if type(value) is Literal and len(value.lexical) > _LONG:
-                # It is kept in memory with the row.
+                # The text is kept in memory with the row.
                 self.meter.take(len(value.lexical) // _LONG)
             yield (*row, value)
 
@@ -93,7 +91,7 @@ class ExtendOperator(RowByRow):
 def ends_of(
     wanted: tuple[Variable | Term, Variable | Term],
 ) -> Callable[[Iterable[Row]], list[Row]]:
-    """Selects the pairs whose ends are the constants wanted, or equal, and names the rest."""
+    """Make a function that selects pairs whose ends are the constants wanted, or equal."""
     first, second = wanted
     tests, cells = list[str](), list[str]()
     for end, cell in ((first, "r[0]"), (second, "r[1]")):
@@ -112,11 +110,9 @@ def ends_of(
 class UnionOperator(Node):
     """The rows of every input; where an input lacks a variable it is unbound."""
 
-    def __init__(self, inputs: Sequence[Node]) -> None:
-        variables = tuple(dict.fromkeys(name for each in inputs for name in each.variables))
-        certain = frozenset.intersection(*(each.certain for each in inputs))
-        super().__init__(inputs, variables, certain)
-        self._rearrange = [rearranged(each.variables, variables) for each in inputs]
+    def __init__(self, plan: Plan, inputs: Sequence[Node]) -> None:
+        super().__init__(inputs, plan.variables, plan.certain)
+        self._rearrange = [rearranged(each.variables, plan.variables) for each in inputs]
 
     def flush(self) -> None:
         for source, rearrange in zip(self.inputs, self._rearrange, strict=True):
@@ -134,7 +130,7 @@ class UnionOperator(Node):
 
 
 class DistinctOperator(Node):
-    """DISTINCT: each row once, as long as it occurs at all; remembers how often that is."""
+    """DISTINCT: each row once; remembers how often it occurs."""
 
     def __init__(self, source: Node) -> None:
         super().__init__((source,), source.variables, source.certain)
@@ -176,10 +172,9 @@ class DistinctOperator(Node):
 class SliceOperator(Node):
     """LIMIT and OFFSET, with ORDER BY where there is one: a part of the rows in order.
 
-    Keeps its input in order; the output changes by O(limit) per instant.
-
-    ``key`` gives what a row is ordered by. Rows it does not tell apart stand in the order of
-    their terms, so that the same rows always give the same slice.
+    Keeps its input in order; the output changes by O(limit) per instant. ``key`` gives the values
+    by which rows are ordered. Rows that are equal in it are in the order of their terms, so that
+    the same rows always give the same slice.
     """
 
     def __init__(

@@ -2,9 +2,9 @@
 
 A solution over a stream is in a scope as long as the oldest of its triples is. So the solutions of
 all scopes are found once (:class:`ScopedJoin`), each with the number of its oldest triple, which is
-kept with it through filters (:class:`.ThresholdsOperator`); those that are left are held by number
-(:class:`ByNumber`), and a window takes those whose number is in its scope (:class:`InScope`). What
-expires is looked up by its number: no join or filter is made for it.
+kept with it through filters (:class:`.ThresholdsOperator`). The result is held by number
+(:class:`ByNumber`), and a window takes the solutions whose number is in its scope
+(:class:`InScope`). Expiry is a look-up by number, without joins or filters.
 """
 
 from __future__ import annotations
@@ -18,13 +18,7 @@ from sensorstream.model.timeline import Instant
 from sensorstream.network.agenda import Agenda
 from sensorstream.network.dispatch import Dispatcher, Watched
 from sensorstream.network.node import Node
-from sensorstream.network.operators.delta_join import (
-    DeltaJoin,
-    JoinWriter,
-    Pattern,
-    Test,
-    patterns_text,
-)
+from sensorstream.network.operators.delta_join import DeltaJoin, JoinWriter, Pattern, Test
 from sensorstream.network.rows import Bag, Row, repeated
 
 OLDEST: Final = ".oldest"
@@ -38,8 +32,8 @@ _Held: TypeAlias = Row | Bag
 class ScopedJoin(DeltaJoin):
     """The solutions of ``patterns`` over the occurrences of a stream, with their numbers.
 
-    Its output is a relation: a solution, and the number of its oldest triple. What expires is
-    not removed from it, since every scope has its own end. It remembers nothing.
+    Its output is a relation: a solution, and the number of its oldest triple. Expired solutions are
+    not removed, since every scope has its own end. It remembers nothing.
     """
 
     def __init__(
@@ -67,12 +61,9 @@ class ScopedJoin(DeltaJoin):
     def rows(self) -> Iterable[Row]:
         return () if self._occurrences.empty else super().rows()
 
-    def describe(self) -> str:
-        return f"Stream pattern {patterns_text(self._patterns, self._tests)}"
-
 
 class ByNumber(Node):
-    """The numbered solutions that some scope still sees, to be looked up by number.
+    """The numbered solutions that some scope still sees, by number.
 
     Memory: the solutions in the widest scope that reads it.
     """
@@ -80,14 +71,14 @@ class ByNumber(Node):
     def __init__(self, source: Node) -> None:
         super().__init__((source,), source.variables, source.certain)
         self._by_number: dict[int, _Held] = {}
-        # The keys in order; also those whose solutions have gone again.
+        # The keys in order, and those of solutions that have been removed.
         self._numbers: list[int] = []
         self.forgotten = 0
-        """The number up to which nothing is held."""
+        """The number up to which solutions are not held any more."""
         self.fresh: list[Row] = []
-        """What was added in the instant, without numbers."""
+        """The rows added in the instant, without numbers."""
         self.least = 0
-        """The lowest number of what was added in the instant."""
+        """The lowest number of the rows added in the instant."""
 
     def flush(self) -> None:
         (source,) = self.inputs
@@ -133,7 +124,7 @@ class ByNumber(Node):
         del self._by_number[number]
 
     def between(self, after: int, until: int) -> list[Row]:
-        """The solutions with the numbers in ``(after, until]``, each as often as it occurs."""
+        """The solutions with numbers in ``(after, until]``, each as often as it occurs."""
         numbers, by_number = self._numbers, self._by_number
         found: list[Row] = []
         for place in range(bisect_right(numbers, after), bisect_right(numbers, until)):
@@ -167,7 +158,7 @@ class ByNumber(Node):
                 self._hold(each[-1], each[:-1])
 
     def forget(self, leaving: InScope | None = None) -> None:
-        """Forget what no reader needs any more."""
+        """Forget solutions that no reader needs any more."""
         readers = [each for each in self.consumers if each is not leaving]
         least = min([each.low for each in readers if isinstance(each, InScope)], default=0)
         numbers = self._numbers
@@ -196,8 +187,8 @@ class ByNumber(Node):
 class InScope(Node):
     """The solutions of a :class:`ByNumber` that are in the scope of one window.
 
-    In a scope of a length of time it asks to be woken when its next solution leaves; other scopes
-    tell it that they have moved. O(solutions that come and go), however many events leave.
+    For a scope of a length of time the agenda wakes it when its next solution leaves; other scopes
+    call it when they have moved. O(solutions that come and go), however many events leave.
     """
 
     closing: Final = False
@@ -215,20 +206,20 @@ class InScope(Node):
         self._agenda = agenda
         self._next: int | None = None
         self.due: Instant | None = None
-        """When the solution with the number ``_next`` leaves, for scopes of a length of time."""
+        """The time the solution numbered ``_next`` leaves, for scopes of a length of time."""
 
     def flush(self) -> None:
         self._scope.catch_up()
         source, before, now = self._source, self.low, self._scope.low
         if source.added and not source.removed and source.least > before:
-            # The same list for all windows: it is never changed.
+            # All windows share this list, which is never changed.
             self.added = source.fresh
         elif source.added or source.removed:
             added, removed = cast(_Numbered, source.added), cast(_Numbered, source.removed)
             self.added = [found[:-1] for found in added if found[-1] > before]
             self.removed = [found[:-1] for found in removed if found[-1] > before]
         if now != before:
-            # What has come in the same instant and is too old already is in both: it cancels.
+            # Rows added in the instant that are too old already are in both: they cancel.
             gone = source.between(before, now)
             self.removed = [*self.removed, *gone] if self.removed else gone
             self.low = now
@@ -238,7 +229,7 @@ class InScope(Node):
             self._await()
 
     def _await(self) -> None:
-        """Ask to be woken when the next solution leaves."""
+        """Note in the agenda when the next solution leaves."""
         length = self._scope.length
         if length is None:
             return
@@ -250,13 +241,13 @@ class InScope(Node):
         self._agenda.note(self)
 
     def elapse(self, time: Instant) -> None:
-        """The time has come at which a solution leaves."""
+        """Wake, as the time has come at which a solution leaves."""
         self._scope.occurrences.present = time
         self._next = self.due = None
         self._wake()
 
     def skip(self, time: Instant) -> None:
-        """What leaves by then leaves together."""
+        """Do nothing: solutions that have left by then leave together."""
 
     def load(self) -> None:
         self._source.reach(self.low)

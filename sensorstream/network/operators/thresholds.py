@@ -1,4 +1,4 @@
-"""One comparison for many queries that differ in its constant: a row goes to those it concerns."""
+"""A comparison for many queries that differ in its constant: rows go to the readers concerned."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from sensorstream.network.rows import Row, rearranged, slots_of
 class ThresholdsOperator(Node):
     """The rows that any reader wants: ``variable operator constant``, each with its constant.
 
-    ``constants`` are those of the readers. A row costs finding its place among them, and one
-    step for each reader that wants it.
+    ``constants`` are those of the readers. A row costs finding its place among them, and one step
+    for each reader that wants it.
     """
 
     def __init__(self, source: Node, variable: str, operator: str, constants: Constants) -> None:
@@ -26,13 +26,13 @@ class ThresholdsOperator(Node):
         self._concerned: dict[BeyondOperator, None] = {}
 
     def enter(self, constant: IRI | Literal, reader: BeyondOperator) -> None:
-        """Give a reader the rows beyond a constant from now on."""
+        """Begin to give a reader the rows beyond a constant."""
         if constant not in self._readers:
             self.constants.add(constant)
         self._readers.setdefault(constant, []).append(reader)
 
     def leave(self, constant: IRI | Literal, reader: BeyondOperator) -> None:
-        """Give a reader no more rows."""
+        """Stop giving rows to a reader."""
         readers = self._readers.get(constant, [])
         if reader in readers:
             readers.remove(reader)
@@ -85,14 +85,12 @@ class BeyondOperator(Node):
         constant: IRI | Literal,
         holds: Callable[[Row], bool],
         output: Sequence[str],
-        text: str,
     ) -> None:
         super().__init__((source,), output, source.certain.intersection(output))
         self.come: list[Row] = []
         self.gone: list[Row] = []
         self._constant = constant
         self._holds = holds
-        self._text = text
         self._rearrange = rearranged(source.variables, output)
 
     def load(self) -> None:
@@ -118,6 +116,3 @@ class BeyondOperator(Node):
         (source,) = self.inputs
         assert isinstance(source, ThresholdsOperator)
         source.leave(self._constant, self)
-
-    def describe(self) -> str:
-        return f"Filter {self._text}"

@@ -87,7 +87,7 @@ class Conjunction:
 
 
 def assembled(parts: Conjunction, wanted: Sequence[str] | None = None) -> Plan:
-    """Join the parts: connected triples as one match, the rest by what they share.
+    """Join the parts: connected triples as one match, the rest by the variables they share.
 
     Only the ``wanted`` variables are carried along, and those that a later step needs.
     """
@@ -108,7 +108,7 @@ def assembled(parts: Conjunction, wanted: Sequence[str] | None = None) -> Plan:
     plans = list(parts.others)
     for group, tests in zip(groups, own, strict=True):
         names = {name for triple in group for name in triple.variables}
-        # In the order they are wanted, so that nothing needs to be laid out anew.
+        # In the order wanted, so that rows need no new layout.
         kept = dict.fromkeys(n for n in wanted if n in names)
         kept.update((n, None) for n in visible if n in names and (n in later or n in elsewhere))
         plans.append(matched(group, tests, list(kept)))
@@ -120,9 +120,9 @@ def assembled(parts: Conjunction, wanted: Sequence[str] | None = None) -> Plan:
 
 
 def _with_merged_apart(parts: Conjunction) -> Conjunction:
-    """The same with plans for the triples of merged graphs.
+    """Replace the triples of merged graphs by plans.
 
-    A triple that several of the graphs say is one triple (RDF 1.1 Semantics, section 4.1).
+    A triple in several of the graphs is one triple (RDF 1.1 Semantics, section 4.1).
     """
     plain = [each for each in parts.triples if not each.source.parts]
     if len(plain) == len(parts.triples):
@@ -169,10 +169,7 @@ def _long_match(
 
 
 def join_all(plans: Sequence[Plan], wanted: Sequence[str] | None = None) -> Plan:
-    """Join what is connected first: a product comes last, when it is smallest.
-
-    Without ``wanted``, all variables are kept.
-    """
+    """Join plans, connected ones first; a product comes last, when it is smallest."""
     ahead = list(plans)
     joined = ahead.pop(0)
     while ahead:
@@ -199,7 +196,7 @@ def join(left: Plan, right: Plan, wanted: Iterable[str] | None = None) -> Plan:
 
 
 def projected(source: Plan, names: Sequence[str]) -> Plan:
-    """Only these variables, in this order."""
+    """Project a plan to these variables, in this order."""
     return source if tuple(names) == source.variables else ProjectPlan(source, tuple(names))
 
 
@@ -217,7 +214,7 @@ def _connected(triples: Sequence[Triple]) -> list[list[Triple]]:
 def _visible_names(groups: Sequence[Sequence[Triple]], parts: Conjunction) -> list[str]:
     """The variables that a query can use: all but blank nodes and steps within a path.
 
-    Those still join a group with another part, where both mention them.
+    The others still join a group with another part, where both mention them.
     """
     elsewhere = {name for plan in parts.others for name in plan.variables}
     names = dict.fromkeys(n for group in groups for triple in group for n in triple.variables)

@@ -1,21 +1,20 @@
 """A plan: the operators that would answer a query, as values.
 
-A plan holds no triples and no functions, so it can be made, printed, costed and refused without
-an operator. Plans are compared by value: equal plans, of one query or of several, become one
-operator (:mod:`sensorstream.network.build`).
+A plan holds no triples and no functions, so it can be made, printed, costed and refused without an
+operator. Plans are compared by value: equal plans, of one query or of several, become one operator
+(:mod:`sensorstream.network.build`).
 
 A pattern in time is planned alike. Its rows have two hidden columns: the interval in which the
-solution happened (:data:`.TIMES`). What background knowledge makes by itself has :data:`.ALWAYS`,
-which leaves the interval of what it is joined with as it is. Where a plan has ``longest``, no
-longer solution is wanted, in units of the time line, as far as the filters above say so: it bounds
-what is kept.
+solution happened (:data:`.TIMES`). Rows of background knowledge alone have :data:`.ALWAYS`, which
+leaves the interval of joined rows as it is. ``longest`` is the length, in units of the time line,
+beyond which no solution is wanted, as far as the filters above say so: it bounds what is kept.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any, Final, TypeAlias
+from typing import Any, ClassVar, Final, TypeAlias
 from typing import Literal as OneOf
 
 from sensorstream.model.terms import IRI, Literal, Term
@@ -26,17 +25,17 @@ from sensorstream.sparql.algebra import Aggregate, Expression, Path, Pattern, Va
 
 End: TypeAlias = Variable | Term
 OCCURRENCE: Final = ".occurrence"
-"""How the variables begin that are bound to an occurrence itself: triple, start and end."""
+"""The prefix of variables that are bound to an occurrence itself: triple, start and end."""
 
 
 def constant(end: End) -> Term | None:
-    """What an end of a pattern must be; None: any term."""
+    """The term that an end of a pattern must be; None: any term."""
     return None if isinstance(end, Variable) else end
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """One operator to be, above those that feed it.
+    """An operator to be made, above those that feed it.
 
     ``variables`` lay out its rows; ``certain`` are those that every row binds. Where a plan is
     given its variables, they are a ``field()`` of it: the property is no default.
@@ -61,17 +60,17 @@ class Plan:
 
     @property
     def is_timeless(self) -> bool:
-        """Whether all its rows hold always: nothing ever happens to it."""
+        """Whether all its rows hold always."""
         return all(each.is_timeless for each in self.inputs)
 
     @property
     def text(self) -> str:
-        """One line for people, of a plan that :func:`.plan_text` knows nothing more of."""
+        """A line for people, for plans that :func:`.plan_text` does not describe itself."""
         return type(self).__name__.removesuffix("Plan")
 
 
 def parts(plan: Plan) -> Iterator[Plan]:
-    """A plan and all below it, from the top; as often as it feeds something."""
+    """A plan and all below it, from the top; a shared part occurs as often as it feeds another."""
     ahead = [plan]
     while ahead:
         each = ahead.pop()
@@ -81,7 +80,7 @@ def parts(plan: Plan) -> Iterator[Plan]:
 
 @dataclass(frozen=True, slots=True)
 class Triple:
-    """A triple pattern over one graph; blank nodes are variables by now."""
+    """A triple pattern over one graph, in which blank nodes have become variables."""
 
     source: TripleSource
     subject: End
@@ -94,13 +93,12 @@ class Triple:
 
     @property
     def variables(self) -> tuple[str, ...]:
-        """The names of its variables, each once."""
         return tuple(dict.fromkeys(e.name for e in self.ends if isinstance(e, Variable)))
 
 
 @dataclass(frozen=True, slots=True)
 class Match(Plan):
-    """All triple patterns at once, where all filters hold: a delta join."""
+    """The solutions of several triple patterns with filters: a delta join."""
 
     triples: tuple[Triple, ...]
     filters: tuple[Expression, ...]
@@ -143,11 +141,11 @@ class Anew(Plan):
     variables: tuple[str, ...] = field()
     reason: str
     part: object = field(default=None, compare=False, repr=False)
-    """What of the query the reason is about."""
+    """The part of the query that the reason is about."""
 
     @property
     def sources(self) -> tuple[TripleSource, ...]:
-        """All that it reads, each once."""
+        """The graphs that it reads, each once."""
         read = [self.default, *(each for _, each in (*self.graphs, *self.windows))]
         return tuple(dict.fromkeys(read))
 
@@ -158,7 +156,7 @@ class Anew(Plan):
 
 @dataclass(frozen=True, slots=True)
 class PlanOverOne(Plan):
-    """A plan over one other; its rows are laid out alike unless it says otherwise."""
+    """A plan over another one; by default its rows are laid out alike."""
 
     source: Plan
 
@@ -172,7 +170,7 @@ class PlanOverOne(Plan):
 
     @property
     def certain(self) -> frozenset[str]:
-        return self.source.certain
+        return self.source.certain.intersection(self.variables)
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,8 +184,8 @@ class FilterPlan(PlanOverOne):
 class ThresholdsPlan(PlanOverOne):
     """The rows that any reader wants, of many that differ in a constant.
 
-    A reader wants the rows for which ``variable operator constant`` is true, with a constant of
-    its own; this part is the same for all of them.
+    A reader wants the rows for which ``variable operator constant`` is true, with a constant of its
+    own; this part is the same for all of them.
     """
 
     variable: str
@@ -196,7 +194,7 @@ class ThresholdsPlan(PlanOverOne):
 
 @dataclass(frozen=True, slots=True)
 class BeyondPlan(PlanOverOne):
-    """The rows beyond one reader's constant."""
+    """The rows of a :class:`ThresholdsPlan` that pass one reader's constant."""
 
     source: ThresholdsPlan
     constant: IRI | Literal
@@ -204,18 +202,13 @@ class BeyondPlan(PlanOverOne):
 
     @property
     def condition(self) -> algebra.Comparison:
-        """What is true of them."""
         variable = Variable(self.source.variable)
         return algebra.Comparison(self.source.operator, variable, self.constant)
-
-    @property
-    def certain(self) -> frozenset[str]:
-        return self.source.certain.intersection(self.variables)
 
 
 @dataclass(frozen=True, slots=True)
 class ExtendPlan(PlanOverOne):
-    """Each row with the value of an expression as one variable more."""
+    """The rows of the source, with the value of an expression as one variable more."""
 
     name: str
     expression: Expression
@@ -227,23 +220,19 @@ class ExtendPlan(PlanOverOne):
 
 @dataclass(frozen=True, slots=True)
 class ProjectPlan(PlanOverOne):
-    """Only some variables, in some order."""
+    """The rows of the source with some of its variables, in some order."""
 
     variables: tuple[str, ...] = field()
-
-    @property
-    def certain(self) -> frozenset[str]:
-        return self.source.certain.intersection(self.variables)
 
 
 @dataclass(frozen=True, slots=True)
 class DistinctPlan(PlanOverOne):
-    """Each row once."""
+    """The different rows of the source."""
 
 
 @dataclass(frozen=True, slots=True)
 class SlicePlan(PlanOverOne):
-    """Some rows, by their place in an order; of rows that happen those that end first."""
+    """Some rows, by their place in an order; if rows happen, those that end first."""
 
     conditions: tuple[algebra.OrderCondition, ...]
     offset: int
@@ -252,16 +241,16 @@ class SlicePlan(PlanOverOne):
 
 @dataclass(frozen=True, slots=True)
 class GroupPlan(PlanOverOne):
-    """One row for each group: its keys, which are variables of the source, and aggregates.
+    """A row for each group: its keys, which are variables of the source, and aggregates.
 
-    Of rows that happen, one for each group of which a row ends.
+    If rows happen, one for each group of which a row ends, over as many rows, those that started
+    last, as the conditions ``lengths`` on their common interval allow; without any, over all that
+    have ended by then.
     """
 
     keys: tuple[str, ...]
     aggregates: tuple[tuple[Variable, Aggregate], ...]
     lengths: tuple[Expression, ...] = ()
-    """Of rows that happen: conditions of the common interval of those that are taken together, as
-    many as possible, those that started last; without any it is all that have ended by then."""
 
     @property
     def variables(self) -> tuple[str, ...]:
@@ -275,7 +264,7 @@ class GroupPlan(PlanOverOne):
 
 @dataclass(frozen=True, slots=True)
 class DelayedPlan(PlanOverOne):
-    """What a group was ``delay`` units of the time line ago, under other names."""
+    """The rows that a group had ``delay`` units of the time line ago, under other names."""
 
     delay: int
     variables: tuple[str, ...] = field()
@@ -291,7 +280,7 @@ class DelayedPlan(PlanOverOne):
 class ClosurePlan(PlanOverOne):
     """The pairs that one or more steps connect; the source gives the steps as pairs.
 
-    With ``start`` or ``end`` at least the pairs with that end.
+    With ``start`` or ``end``, at least the pairs with that end.
     """
 
     start: Term | None
@@ -323,6 +312,8 @@ class PathEndsPlan(PlanOverOne):
 class PlanOverTwo(Plan):
     """A plan over two others."""
 
+    kept: ClassVar[tuple[str, ...]] = ("left",)
+    """The sides of which each row has one in it."""
     left: Plan
     right: Plan
 
@@ -336,33 +327,30 @@ class PlanOverTwo(Plan):
 
     @property
     def certain(self) -> frozenset[str]:
-        return self.left.certain
+        kept = (getattr(self, name).certain for name in self.kept)
+        return frozenset().union(*kept).intersection(self.variables)
 
     @property
     def shared(self) -> tuple[str, ...]:
-        """The variables of both sides."""
         others = self.right.variables
         return tuple(n for n in self.left.variables if n in others and n not in TIMES)
 
 
 @dataclass(frozen=True, slots=True)
 class JoinPlan(PlanOverTwo):
-    """The rows of both sides that agree, as some variables; the hull of intervals."""
+    """The joined rows of both sides, as some variables; the interval is the hull of both."""
 
+    kept = ("left", "right")
     variables: tuple[str, ...] = field()
     longest: int | None = None
-
-    @property
-    def certain(self) -> frozenset[str]:
-        return (self.left.certain | self.right.certain).intersection(self.variables)
 
 
 @dataclass(frozen=True, slots=True)
 class LeftJoinPlan(PlanOverTwo):
-    """``left``, together with ``right`` where there is one that fits; the condition sees both.
+    """The rows of ``left``, joined with ``right`` where a row fits; the condition sees both.
 
-    Of rows that happen OPTIONAL takes what has ended by the end of the left, OPTIONALSEQ what has
-    ended before its start, and EQUALSOPTIONAL what has the same interval.
+    If rows happen, OPTIONAL takes rows that have ended by the end of the left, OPTIONALSEQ rows
+    that have ended before its start, and EQUALSOPTIONAL rows with the same interval.
     """
 
     condition: Expression | None
@@ -371,13 +359,13 @@ class LeftJoinPlan(PlanOverTwo):
 
     @property
     def remembers(self) -> bool:
-        """Whether what ended at another moment fits."""
+        """Whether a row that ended at another moment fits."""
         return self.operator != "EQUALSOPTIONAL"
 
 
 @dataclass(frozen=True, slots=True)
 class MinusPlan(PlanOverTwo):
-    """MINUS; of rows that happen, of what has ended by then."""
+    """MINUS; if rows happen, of rows that have ended by then."""
 
     @property
     def variables(self) -> tuple[str, ...]:
@@ -386,9 +374,9 @@ class MinusPlan(PlanOverTwo):
 
 @dataclass(frozen=True, slots=True)
 class Mark(PlanOverTwo):
-    """EXISTS: each left row with a variable that says whether a right row matches it.
+    """EXISTS: the left rows with a variable that says whether a right row matches.
 
-    The conditions see both sides. Of rows that happen, of what has ended by then.
+    The conditions see both sides. If rows happen, only right rows that have ended by then match.
     """
 
     conditions: tuple[Expression, ...]
@@ -429,7 +417,7 @@ class UnionPlan(Plan):
 class Occurrence(Plan):
     """The occurrences that fit one triple pattern.
 
-    Those of all streams, and what background knowledge says of it; or those of one stream.
+    They are those of all streams, with the triples of the background, or those of one stream.
     """
 
     subject: End
@@ -455,7 +443,7 @@ class Occurrence(Plan):
 
 @dataclass(frozen=True, slots=True)
 class KnownPlan(Plan):
-    """What holds always and fits a triple pattern or a path.
+    """The triples that hold always and fit a triple pattern or a path.
 
     ``graph`` is the name of the graph; None: the background knowledge.
     """
@@ -471,7 +459,7 @@ class KnownPlan(Plan):
 
     @property
     def path(self) -> Path | None:
-        """The path of any length that it is."""
+        """The path, if it is one of any length."""
         return None if isinstance(self.predicate, Variable | IRI) else self.predicate
 
     @property
@@ -481,40 +469,35 @@ class KnownPlan(Plan):
 
 @dataclass(frozen=True, slots=True)
 class SeqPlan(PlanOverTwo):
-    """The right starts strictly after the left has ended, and the tests hold of both.
+    """Pairs whose right starts strictly after the left has ended, and that pass the tests.
 
-    Of the left rows that fit a right one, ``consumption`` says which are joined with it.
+    ``consumption`` says which of the left rows that fit a right one are joined with it.
     """
 
+    kept = ("left", "right")
     tests: tuple[Expression, ...] = ()
     longest: int | None = None
     consumption: algebra.Consumption = algebra.Consumption.UNRESTRICTED
 
     @property
     def unrestricted(self) -> bool:
-        """Whether all that fits is joined."""
+        """Whether all left rows that fit are joined."""
         return self.consumption is algebra.Consumption.UNRESTRICTED
-
-    @property
-    def certain(self) -> frozenset[str]:
-        return self.left.certain | self.right.certain
 
 
 @dataclass(frozen=True, slots=True)
 class EqualsPlan(PlanOverTwo):
-    """Both have the same interval."""
+    """The joined rows of both sides that have the same interval."""
 
-    @property
-    def certain(self) -> frozenset[str]:
-        return self.left.certain | self.right.certain
+    kept = ("left", "right")
 
 
 @dataclass(frozen=True, slots=True)
 class Once(PlanOverOne):
     """Rows in which equal triples of a block are the same occurrence.
 
-    A block is a set of triples: what two of its patterns become may be one triple, which then
-    has one interval. ``pairs`` are the labels of occurrences that may be of the same triple.
+    A block is a set of triples: two of its patterns may match one triple, which then has one
+    interval. ``pairs`` are the labels of occurrences that may be of the same triple.
     """
 
     pairs: tuple[tuple[str, str], ...]

@@ -18,11 +18,7 @@ from sensorstream.sparql.walk import replaced
 
 
 def check_one_shot(plan: Anew) -> None:
-    """Whether Oxigraph can read the query.
-
-    Raises:
-        UnsupportedQuery: it cannot, with its reason.
-    """
+    """Raise UnsupportedQuery, with the reason, if Oxigraph cannot read the query."""
     names = {each: IRI(f"urn:sensorstream:copy:{n}") for n, each in enumerate(plan.sources)}
     try:
         store = ox.Store()

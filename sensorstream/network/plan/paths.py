@@ -1,4 +1,4 @@
-"""Property paths: what of them is triples becomes triples, the rest plans of pairs.
+"""Property paths: triples where the path allows it, plans of pairs for the rest.
 
 Source: SPARQL 1.1 Query, sections 18.2.2.4 and 18.4.
 """
@@ -48,10 +48,7 @@ def add_path(
 
 
 def _pairs(path: Path, source: TripleSource, fixed: _Fixed, fresh: Iterator[int]) -> Plan:
-    """The pairs a path connects.
-
-    Where an end is ``fixed`` at least the pairs with that end are given.
-    """
+    """The pairs a path connects; at least those with the ``fixed`` ends."""
     match path:
         case algebra.Alternative(left, right):
             return plans.UnionPlan(

@@ -37,7 +37,7 @@ def _cost(plan: plans.Plan, indexes: Mapping[TripleSource, TripleIndex]) -> str:
 
 
 def plan_text(plan: plans.Plan) -> str:
-    """One line about the operator at the top of a plan."""
+    """A line about the operator at the top of a plan."""
     match plan:
         case plans.Match(triples, filters, output):
             parts = [_triples(triples), *map(_filter, filters)]
@@ -81,9 +81,7 @@ def plan_text(plan: plans.Plan) -> str:
         case plans.LeftJoinPlan(_, _, condition, operator, longest) if plan.timed:
             return f"{operator}{_if(condition)}{_kept(longest) if plan.remembers else ''}"
         case plans.LeftJoinPlan(_, _, condition):
-            return f"LeftJoin{_if(condition)}"
-        case plans.MinusPlan() if plan.timed:
-            return f"MINUS{_on(plan)}"
+            return f"LeftJoin{_on(plan)}{_if(condition)}"
         case plans.Mark(_, _, conditions, flag) if plan.timed:
             return f"Mark ?{flag} where there is a match{_on(plan)}{_if(*conditions)}"
         case plans.Mark(_, _, conditions, flag):
@@ -98,11 +96,17 @@ def plan_text(plan: plans.Plan) -> str:
         case plans.SeqPlan(_, _, tests, longest, consumption):
             policy = "" if plan.unrestricted else f" {consumption.value}"
             return f"SEQ{policy}{_on(plan)}{_if(*tests)}{_kept(longest)}"
-        case plans.EqualsPlan():
-            return f"EQUALS{_on(plan)}"
         case plans.Once():
             return "Equal triples are one occurrence"
+        case plans.PlanOverTwo():
+            return f"{type(plan).__name__.removesuffix('Plan').upper()}{_on(plan)}"
     return plan.text
+
+
+def stream_text(plan: plans.Match) -> str:
+    """A line about a match in all of a stream, for whatever windows of it."""
+    ends = " . ".join(" ".join(map(_end, each.ends)) for each in plan.triples)
+    return " ".join([f"Stream pattern {ends}", *map(_filter, plan.filters)])
 
 
 def _triples(triples: tuple[plans.Triple, ...]) -> str:
@@ -125,7 +129,7 @@ def _names(names: tuple[str, ...]) -> str:
 
 
 def _on(plan: plans.PlanOverTwo, between: str = ", ") -> str:
-    """What both sides share."""
+    """The text about the variables that both sides share."""
     shared = between.join(f"?{name}" for name in plan.shared)
     return f" on {shared}" if shared else ""
 

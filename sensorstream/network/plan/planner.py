@@ -1,4 +1,4 @@
-"""From the algebra to a plan."""
+"""Plans made from the algebra."""
 
 from __future__ import annotations
 
@@ -28,11 +28,7 @@ from sensorstream.sparql.walk import nodes, replaced, variables
 
 
 def check_windows(pattern: Pattern, sources: Sources) -> None:
-    """Whether each WINDOW is one of the query's.
-
-    Raises:
-        UnsupportedQuery: one is not.
-    """
+    """Raise UnsupportedQuery if a WINDOW is not one of the query."""
     for each in nodes(pattern):
         if not isinstance(each, algebra.Window):
             continue
@@ -51,11 +47,10 @@ def check_windows(pattern: Pattern, sources: Sources) -> None:
 
 
 def check_expressions(root: Plan) -> None:
-    """Whether all expressions of a plan can be computed, and computed again for what goes.
+    """Check that all expressions of a plan can be computed, and computed again for removed rows.
 
-    Raises:
-        NotIncremental: one has another value each time.
-        UnsupportedQuery: one calls a function that there is not.
+    Raises NotIncremental if one has another value each time, UnsupportedQuery at an unknown
+    function.
     """
     anew: NotIncremental | None = None
     for plan in plans.parts(root):
@@ -64,7 +59,7 @@ def check_expressions(root: Plan) -> None:
             try:
                 value_of(expression, places)
             except NotIncremental as error:
-                # What cannot be answered at all is the greater fault: look on for one.
+                # An expression that cannot be answered at all is worse: look for one.
                 anew = anew or error
     if anew is not None:
         raise anew
@@ -89,12 +84,12 @@ def expressions_of(plan: Plan) -> Iterator[Expression]:
 
 
 class Delays:
-    """The groups of one query that do not differ but in their time and their names.
+    """The groups of one query that differ only in their time and their names.
 
-    What a group over the past of windows is, a group over their present was some time ago. An
-    average of the last hour and those of the hours before are one group, which is kept in step
-    once; each of the others is told of its changes later. So each event enters one group, however
-    many times a query looks back to.
+    A group over the past of windows is equal to an earlier state of the group over their present.
+    An average of the last hour and those of the hours before are one group, kept in step once; the
+    others get its changes later. So each event enters one group, however many times a query looks
+    back to.
     """
 
     def __init__(self) -> None:
@@ -103,9 +98,9 @@ class Delays:
         ] = {}
 
     def of(self, group: plans.GroupPlan) -> Plan:
-        """A plan for a group: itself, or another group delayed.
+        """Return the plan of a group: itself, or another group delayed.
 
-        That can be where all it reads is the past of something, by the same length of time.
+        It can be delayed if all that it reads is the past of something, by the same length of time.
         """
         pasts = {source.past for source in sources_read(group)}
         delays = {each.delay for each in pasts if each is not None}
@@ -208,14 +203,11 @@ of their fourth power: 32 take 15 ms, 100 over two seconds, and nothing can inte
 
 
 def plan(pattern: Pattern, sources: Sources, base: IRI | None = None) -> Plan:
-    """The plan whose rows are a query's solutions.
+    """Make the plan whose rows are a query's solutions.
 
     It is one :class:`Anew`, with the reason, if they cannot be kept in step. Rows come in the
-    query's order if that needs what the query does not select. ``base`` is what ``IRI("text")``
-    resolves against.
-
-    Raises:
-        UnsupportedQuery: part of the pattern cannot be answered at all.
+    query's order if that needs what the query does not select. ``base`` resolves ``IRI("text")``.
+    Raises UnsupportedQuery if part of the pattern cannot be answered at all.
     """
     pattern = windows_named(pattern, sources.windows)
     try:
@@ -225,12 +217,7 @@ def plan(pattern: Pattern, sources: Sources, base: IRI | None = None) -> Plan:
 
 
 def plan_in_step(pattern: Pattern, sources: Sources, base: IRI | None = None) -> Plan:
-    """As :func:`plan`.
-
-    Raises:
-        NotIncremental: part of the pattern cannot be kept in step with deletions.
-        UnsupportedQuery: part of it cannot be answered at all.
-    """
+    """Make a :func:`plan` that is kept in step; raises NotIncremental, too, if it cannot be."""
     check_windows(pattern, sources)
     pattern = named_aggregates(rewritten(with_base(pattern, base)))
     _, conditions, outside = parted_order(pattern)
@@ -242,10 +229,9 @@ def plan_in_step(pattern: Pattern, sources: Sources, base: IRI | None = None) ->
 
 
 def anew(pattern: Pattern, sources: Sources, base: IRI | None, why: NotIncremental) -> Anew:
-    """The plan that evaluates a pattern anew at every change, and why it does.
+    """Make the plan that evaluates a pattern anew at every change, with the reason.
 
-    Raises:
-        UnsupportedQuery: Oxigraph cannot evaluate it, or it has too many patterns.
+    Raises UnsupportedQuery if Oxigraph cannot evaluate it, or it has too many patterns.
     """
     if (found := patterns_of(pattern)) > _MOST_ANEW:
         raise UnsupportedQuery(
@@ -276,9 +262,9 @@ def whole_plan(
 
 
 class PatternPlanner(ABC, Generic[Where]):
-    """Plans the patterns of one query; what a block of triples matches is handed down as ``where``.
+    """Plans the patterns of one query; ``where`` is what a block of triples matches.
 
-    ``named`` is that of the graphs that GRAPH matches.
+    ``named`` has the ``where`` of each graph that GRAPH matches.
     """
 
     def __init__(self, named: Mapping[IRI, Where]) -> None:
@@ -286,7 +272,6 @@ class PatternPlanner(ABC, Generic[Where]):
         self.fresh = count()
 
     def planned(self, pattern: Pattern, where: Where) -> Plan:
-        """The plan of a pattern."""
         match pattern:
             case algebra.Graph():
                 return self.graph(pattern)
@@ -304,7 +289,7 @@ class PatternPlanner(ABC, Generic[Where]):
 
     @abstractmethod
     def special(self, pattern: Pattern, where: Where) -> Plan:
-        """The plan of a pattern that is another one over graphs than over what happens."""
+        """The plan of a pattern that differs between graphs and what happens."""
 
     @abstractmethod
     def constant(self, names: Sequence[str], rows: Sequence[Row]) -> Plan:
@@ -312,14 +297,13 @@ class PatternPlanner(ABC, Generic[Where]):
 
     @abstractmethod
     def mark(self, below: Plan, asked: algebra.Exists, flag: str, where: Where) -> Plan:
-        """The rows of a plan with one variable more: whether a pattern matches."""
+        """The rows of a plan with one more variable: whether a pattern matches."""
 
     @abstractmethod
     def extend(self, below: Plan, name: str, expression: Expression, where: Where) -> Plan:
         """The rows of a plan with the value of an expression."""
 
     def graph(self, pattern: algebra.Graph) -> Plan:
-        """The plan of GRAPH."""
         name, inner = pattern.name, pattern.pattern
         if isinstance(name, IRI):
             if name in self.named:
@@ -401,7 +385,7 @@ class _Planner(PatternPlanner[TripleSource]):
     def _narrow(self, pattern: Pattern, source: TripleSource, wanted: Sequence[str]) -> Plan:
         """The plan of a pattern of whose variables only some are wanted.
 
-        It may give others as well; those that are left out cost no joined row anything.
+        It may give others as well; a variable that is left out is in no joined row.
         """
         match pattern:
             case algebra.BGP() | algebra.Join() | algebra.Window():
@@ -442,7 +426,7 @@ class _Planner(PatternPlanner[TripleSource]):
                 if names_in(condition) <= found.bound():
                     found.filters.append(condition)
                     return found
-                # It must not see what a neighbour binds: it stays with its own group.
+                # The filter must not see variables of a neighbour: it stays with its own group.
                 return Conjunction(others=[filtered(assembled(found), condition)])
         return Conjunction(others=[self.planned(pattern, source)])
 
@@ -464,23 +448,17 @@ class _Planner(PatternPlanner[TripleSource]):
         return projected(plans.ExtendPlan(marked, name, expression), names)
 
     def mark(self, below: Plan, asked: algebra.Exists, flag: str, where: TripleSource) -> Plan:
-        outer, pattern = frozenset(below.variables), asked.pattern
-        lifted: list[Expression] = []
-        while isinstance(pattern, algebra.Filter) and borrowed(pattern, outer) > borrowed(
-            pattern.pattern, outer
-        ):
-            lifted.append(pattern.condition)
-            pattern = pattern.pattern
-        if borrowed(pattern, outer):
-            names = ", ".join(f"?{name}" for name in sorted(borrowed(pattern, outer)))
+        lifted, pattern, deep = lifted_filters(asked.pattern, frozenset(below.variables))
+        if deep:
+            names = ", ".join(f"?{name}" for name in sorted(deep))
             raise NotIncremental(
                 f"EXISTS: {names} of the outer pattern is used deep within", part=asked
             )
-        for inner in existences(tuple(lifted)):
+        for inner in existences(lifted):
             raise NotIncremental(
                 "EXISTS: a filter on outer variables holds another EXISTS", part=inner
             )
-        return plans.Mark(below, self.planned(pattern, where), tuple(lifted), flag)
+        return plans.Mark(below, self.planned(pattern, where), lifted, flag)
 
     def _left_join(self, pattern: algebra.LeftJoin, source: TripleSource) -> Plan:
         for asked in existences(pattern.condition):
@@ -495,10 +473,10 @@ class _Planner(PatternPlanner[TripleSource]):
         return self._delays.of(plans.GroupPlan(below, keys, pattern.aggregates))
 
     def _grouped(self, pattern: algebra.Group, source: TripleSource) -> Plan:
-        """What is grouped, narrowed to what keys and aggregates look at."""
+        """The rows to be grouped, narrowed to the variables of keys and aggregates."""
         aggregates = [each for _, each in pattern.aggregates]
         if any(each.expression is None and each.distinct for each in aggregates):
-            # It counts whole solutions.
+            # COUNT(DISTINCT *) needs whole solutions.
             return self.planned(pattern.pattern, source)
         looked_at: set[str] = set()
         for expression in (*(k.expression for k in pattern.keys), *aggregates):
@@ -514,8 +492,22 @@ class _Planner(PatternPlanner[TripleSource]):
         return sliced if outside is None else projected(sliced, outside)
 
 
+def lifted_filters(
+    pattern: Pattern, outer: frozenset[str]
+) -> tuple[tuple[Expression, ...], Pattern, frozenset[str]]:
+    """The filters of a group that see outer variables, the group without them, and what it sees."""
+    lifted, inside = list[Expression](), list[Expression]()
+    while isinstance(pattern, algebra.Filter):
+        here = borrowed(pattern, outer) > borrowed(pattern.pattern, outer)
+        (lifted if here else inside).append(pattern.condition)
+        pattern = pattern.pattern
+    for condition in reversed(inside):
+        pattern = algebra.Filter(condition, pattern)
+    return tuple(lifted), pattern, borrowed(pattern, outer)
+
+
 def end_of(term: Variable | Term) -> Variable | Term:
-    """A blank node of a pattern is a variable that no other part of the query can use."""
+    """Convert an end: a blank node becomes a variable that no other part of the query can use."""
     return Variable(str(term)) if isinstance(term, BlankNode) else term
 
 

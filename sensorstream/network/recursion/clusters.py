@@ -1,4 +1,4 @@
-"""Names for one thing, and triples that differ only in such names: clusters and units."""
+"""Clusters of names for one thing, and units of triples that differ only in such names."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from sensorstream.model.terms import IRI, Literal, Term, Triple
 
 
 class Cluster:
-    """Names for one thing, in order of arrival, and literals that it is said to be the same as.
+    """Names for one thing, in order of arrival, with the literals that are said to equal it.
 
-    Literals are the same as nothing, as they are no subjects: they stand where a name is an object.
-    ``units`` have the cluster in any place.
+    Literals cannot be subjects, so they are no members: they stand where a member is an object.
+    ``units`` are those that have the cluster in any place.
     """
 
     __slots__ = ("members", "units", "values")
@@ -28,13 +28,13 @@ class Cluster:
 Part: TypeAlias = Term | Cluster
 Key: TypeAlias = tuple[Part, Part, Part]
 Link: TypeAlias = tuple[Part, Part]
-"""What is said to be the same."""
+"""A pair that is said to be the same."""
 Block: TypeAlias = tuple[Sequence[Term], Sequence[Term], Sequence[Term]]
 """The triples of a unit: every choice of one term for each place."""
 
 
 class KeyTriples:
-    """The triples of a key; ``own`` are those that hold for another reason than equality."""
+    """A unit: the triples of a key; ``own`` hold for another reason than equality."""
 
     __slots__ = ("key", "own")
 
@@ -44,7 +44,7 @@ class KeyTriples:
 
 
 def block_of(key: Key, known: dict[Cluster, tuple[Term, ...]] | None = None) -> Block:
-    """The triples of a unit; ``known`` are members of clusters, and is told of others."""
+    """The triples of a unit; ``known`` caches the members of clusters."""
     known = {} if known is None else known
     places: list[Sequence[Term]] = []
     for part in key:
@@ -61,7 +61,7 @@ def block_of(key: Key, known: dict[Cluster, tuple[Term, ...]] | None = None) -> 
 
 
 def triples_of(block: Block) -> Iterator[Triple]:
-    """The triples, each once."""
+    """The triples of a block, each once."""
     return product(*block)  # type: ignore[return-value]
 
 
@@ -92,14 +92,14 @@ def _size(block: Block) -> int:
 
 
 def values_of(key: Key) -> Iterable[Literal]:
-    """The literals that stand where the object of a unit does."""
+    """The literals that are said to equal the object of a unit."""
     return key[2].values if isinstance(key[2], Cluster) else ()
 
 
 class Clusters:
-    """Which cluster a name is in, and which units there are; a change costs O(1) a unit or name.
+    """An index of clusters by name and of units by key; a change costs O(1) per unit or name.
 
-    ``properties`` tells whether properties are names as well; without ``literals`` a triple with a
+    ``properties``: whether properties are names as well. Without ``literals``, a triple with a
     literal mentions a cluster only if it is ``owl:sameAs``.
     """
 
@@ -124,16 +124,15 @@ class Clusters:
         return subject or s, property or p, object_ or o
 
     def property(self, name: IRI) -> Part:
-        """A property as it stands in keys."""
+        """The part that a property is in keys."""
         return self.at.get(name, name) if self.properties else name
 
     def unit(self, triple: Triple) -> KeyTriples | None:
-        """The unit of a triple, if there is one."""
         key = self.key(triple)
         return None if key is None else self.units.get(key)
 
     def make(self, key: Key) -> KeyTriples:
-        """A unit for a key that has none."""
+        """Make a unit for a key that has none."""
         unit = self.units[key] = KeyTriples(key)
         for part in key:
             if isinstance(part, Cluster):
@@ -141,7 +140,7 @@ class Clusters:
         return unit
 
     def give(self, triple: Triple) -> KeyTriples:
-        """Let a triple that mentions a cluster be of its unit's own; returns the unit."""
+        """Add a triple that mentions a cluster to the own ones of its unit; returns the unit."""
         key = self.key(triple)
         assert key is not None, "it mentions no cluster"
         unit = self.units.get(key) or self.make(key)
@@ -149,12 +148,11 @@ class Clusters:
         return unit
 
     def drop(self, unit: KeyTriples) -> None:
-        """Forget a unit; it keeps its own triples."""
+        """Remove a unit, which keeps its own triples."""
         del self.units[unit.key]
         for part in unit.key:
             if isinstance(part, Cluster):
                 part.units.pop(unit, None)
 
     def is_there(self, unit: KeyTriples) -> bool:
-        """Whether a unit was not dropped."""
         return self.units.get(unit.key) is unit

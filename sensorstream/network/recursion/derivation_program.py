@@ -40,17 +40,16 @@ class DerivationProgram:
     Memory: a number per derived triple and stratum; bodies of triple patterns store nothing, other
     operators what their documentation states (:mod:`sensorstream.network.operators`).
 
-    If rules say what equality is (:data:`~sensorstream.network.recursion.equality_rules.EQUALITY`),
-    the program derives what they do at much less cost: see
-    :class:`~sensorstream.network.recursion.equality.Equality`.
+    Rules that say what equality is
+    (:data:`~sensorstream.network.recursion.equality_rules.EQUALITY`) are replaced by
+    :class:`~sensorstream.network.recursion.equality.Equality`, at much less cost.
 
-    From each triple that a rule concludes, what ``linear`` says follows as well; of what follows by
-    it from asserted triples the caller tells by :meth:`hold`. What the graphs ``known`` hold, which
-    never change, is not derived.
+    The conclusions of ``linear`` follow from each triple that a rule concludes; those from asserted
+    triples come from the caller by :meth:`hold`. Triples of the graphs ``known``, which never
+    change, are not derived.
 
-    Raises:
-        ProgramError: two rules have one name, or
-            :func:`~sensorstream.network.recursion.rule_strata.stratified` refuses them.
+    Raises ProgramError if two rules have one name, or
+    :func:`~sensorstream.network.recursion.rule_strata.stratified` refuses them.
     """
 
     def __init__(
@@ -65,7 +64,7 @@ class DerivationProgram:
         known: Origin = _NO_GRAPH,
     ) -> None:
         self.faults: dict[str, Exception] = {}
-        """Rules that could not be evaluated, with the reason: they do not apply any more."""
+        """The rules that could not be evaluated, with the reason: they do not apply any more."""
         self._rules: dict[str, DerivationRule] = {}
         for rule in rules:
             if rule.name in self._rules:
@@ -81,13 +80,9 @@ class DerivationProgram:
         self._derived = Derived(kb, origin, self._doubt, known)
 
     def settle(self, time: Instant) -> Delta:
-        """Process all changes since the last call; at the first call, everything.
+        """Process all changes since the last call, at first everything; returns the derived change.
 
-        Returns:
-            The change of the derived graph, at that time.
-
-        Raises:
-            Overrun: that takes more than the budget; the program is of no use any more.
+        Raises Overrun if that takes more than the budget; the program cannot be used afterwards.
         """
         self._derived.time = time
         while True:
@@ -107,7 +102,7 @@ class DerivationProgram:
                 self._layers = stratified(self._rules.values(), self._linear)
 
     def hold(self, change: Delta) -> None:
-        """Derive triples for a reason from outside, or no longer for that, before a settling."""
+        """Derive triples for a reason from outside, or end that, before a settling."""
         self._derived.time = change.time
         self._derived.remove(change.removed)
         self._derived.add(change.added)
@@ -115,8 +110,8 @@ class DerivationProgram:
     def drop(self, rule: str) -> None:
         """Stop applying a rule of the program, from the next :meth:`settle` on.
 
-        The strata stay as they are: without a rule there may be more strata than necessary. But
-        without a rule of equality everything is derived anew.
+        The strata stay, so there may be more than necessary; without a rule of equality, everything
+        is derived anew.
         """
         del self._rules[rule]
         self._forgotten.append(rule)
@@ -125,7 +120,7 @@ class DerivationProgram:
             self._anew = True
 
     def leave(self) -> None:
-        """Stop watching; what is derived stays."""
+        """Stop watching; the derived triples stay."""
         for stratum in self._strata:
             stratum.close()
         self._strata.clear()

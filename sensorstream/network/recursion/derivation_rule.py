@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import Enum
 from itertools import count, product
 from typing import Final
@@ -14,6 +14,7 @@ from sensorstream.sparql import algebra
 from sensorstream.sparql.algebra import Expression, Pattern, PatternTerm, TriplePattern, Variable
 from sensorstream.sparql.functions import CASTS, Trait, named
 from sensorstream.sparql.variable_scope import in_scope, names_in
+from sensorstream.sparql.walk import kept_in, optional_in, with_kept
 
 _NODE: Final = "NODE"
 """The function of :func:`node_of`, which no text can call."""
@@ -21,7 +22,7 @@ _NODE: Final = "NODE"
 
 @dataclass(frozen=True, slots=True)
 class DerivationRule:
-    """For each solution of ``body`` the triples of ``head`` hold; ``name`` is for people.
+    """A rule: the triples of ``head`` hold for each solution of ``body``; ``name`` is for people.
 
     The body is the pattern of a WHERE clause. A triple that is not well-formed in a solution
     (unbound, a literal as subject) is left out, as in CONSTRUCT (SPARQL 1.1, section 16.2).
@@ -34,7 +35,7 @@ class DerivationRule:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RuleClause:
-    """One alternative of a rule; its rows contain every variable, so each row is one derivation.
+    """An alternative of a rule; its rows contain every variable, so each row is one derivation.
 
     ``head`` are the triples of the rule's head whose variables this alternative can bind. Clauses
     are compared by identity, as each pair of a program is asked which feeds which.
@@ -48,7 +49,7 @@ class RuleClause:
     def invented(self) -> tuple[Invention, ...]:
         """The variables of the head to which BIND gives new terms.
 
-        Casts give none: however often they are repeated, few terms come of one.
+        Casts do not count: however often they are repeated, they make few terms of one.
         """
         sources = self.sources
         named = names_in(self.head)
@@ -62,7 +63,7 @@ class RuleClause:
 
     @property
     def sources(self) -> dict[str, frozenset[str]]:
-        """For each variable of BIND, those that it is computed from and that are not computed."""
+        """The variables, themselves not computed, that each variable of BIND is computed from."""
         found: dict[str, frozenset[str]] = {}
         for extend in _extends(self.body.pattern):
             used = names_in(extend.expression)
@@ -74,10 +75,9 @@ class RuleClause:
 
 
 class ComputedSort(Enum):
-    """What a computed term is."""
+    """The sort of a computed term."""
 
     NODE = "a blank node"
-    """See :func:`node_of`."""
     NAME = "an IRI"
     ANY = "any term"
 
@@ -86,7 +86,7 @@ _GIVE_NAMES: Final = named(Trait.GIVES_NAME)
 
 
 def _uncast(expression: Expression) -> Expression:
-    """What is cast to datatypes, once or more; else the expression itself."""
+    """The expression inside casts to datatypes, or the expression itself."""
     while isinstance(expression, algebra.FunctionCall) and expression.function in CASTS:
         if len(expression.arguments) != 1:
             break
@@ -111,9 +111,9 @@ class Invention:
 
 
 def node_of(key: str, variables: Iterable[str]) -> algebra.Call:
-    """A blank node for each key and terms of some variables: the same one wherever it is computed.
+    """A blank node for a key and terms of some variables: the same one wherever it is computed.
 
-    A variable may be unbound. Each node tells how deep nodes are made of nodes, which is bounded.
+    A variable may be unbound. The number of steps in which nodes are made of nodes is bounded.
     """
     return algebra.Call(_NODE, (Literal(key), *map(Variable, variables)))
 
@@ -124,7 +124,7 @@ def is_node(expression: object) -> bool:
 
 
 def constant(term: Term) -> IRI | Literal:
-    """A term of a graph as a constant of a rule, where a blank node would be a variable.
+    """Convert a term of a graph to a constant of a rule, where a blank node would be a variable.
 
     A blank node becomes an IRI of its text. Terms match by their text, and no other IRI begins with
     ``_:``; :func:`meant` is the way back.
@@ -140,14 +140,13 @@ def meant(constant: IRI | Literal) -> Term:
 
 
 def clauses(rule: DerivationRule) -> list[RuleClause]:
-    """A rule without UNION, and without paths that equal triples: one clause per alternative.
+    """The clauses of a rule: one per alternative of UNION, and of paths that equal triples.
 
     No two solutions of a clause agree in all variables, so a row that is removed and added in one
     instant is the same derivation. Over-deletion needs that: if two derivations shared a row, one
     could replace the other unnoticed, although it may be supported by its own conclusion.
 
-    Raises:
-        ProgramError: the head cannot be written.
+    Raises ProgramError if the head cannot be written.
     """
     _check_head(rule)
     fresh = count()
@@ -198,19 +197,17 @@ def _alternatives(pattern: Pattern, fresh: Iterator[int]) -> list[Pattern]:
             ]
         case algebra.Union(left, right):
             return [*_alternatives(left, fresh), *_alternatives(right, fresh)]
-        case algebra.Join(left, right):
-            lefts, rights = _alternatives(left, fresh), _alternatives(right, fresh)
-            return [algebra.Join(one, other) for one in lefts for other in rights]
-        case algebra.LeftJoin() | algebra.Minus():
-            return [replace(pattern, left=each) for each in _alternatives(pattern.left, fresh)]
-        case algebra.Filter() | algebra.Extend() | algebra.Graph() | algebra.Window():
-            inner = _alternatives(pattern.pattern, fresh)
-            return [replace(pattern, pattern=each) for each in inner]
+        case _ if isinstance(pattern, _ROWWISE):
+            found = product(*(_alternatives(each, fresh) for each in kept_in(pattern)))
+            return [with_kept(pattern, each) for each in found]
     return [pattern]
 
 
+_ROWWISE: Final = algebra.OneByOne | algebra.Graph | algebra.Window
+
+
 def _ways(triple: TriplePattern, fresh: Iterator[int]) -> list[tuple[TriplePattern, ...]]:
-    """A path as triples, with a variable at each joint (section 18.2.2.4)."""
+    """The ways of a path as triples, with a variable at each joint (section 18.2.2.4)."""
     subject, path, object_ = _asked(triple.subject), triple.predicate, _asked(triple.object)
     match path:
         case algebra.Inverse(inner):
@@ -229,19 +226,15 @@ def _ways(triple: TriplePattern, fresh: Iterator[int]) -> list[tuple[TriplePatte
 
 
 def _asked(end: PatternTerm) -> PatternTerm:
-    """A blank node of a pattern as a variable that rows contain."""
+    """Convert an end: a blank node of a pattern becomes a variable that rows contain."""
     return Variable(f".{end}") if isinstance(end, BlankNode) else end
 
 
 def _extends(pattern: Pattern) -> Iterator[algebra.Extend]:
     """The BIND of a body, inner ones first, without those of sub-selects and right sides."""
-    match pattern:
-        case algebra.Join(left, right) | algebra.LeftJoin(left, right):
-            yield from _extends(left)
-            yield from _extends(right)
-        case algebra.Minus():
-            yield from _extends(pattern.left)
-        case algebra.Filter() | algebra.Graph() | algebra.Window() | algebra.Extend():
-            yield from _extends(pattern.pattern)
-            if isinstance(pattern, algebra.Extend):
-                yield pattern
+    if isinstance(pattern, _ROWWISE):
+        missing = optional_in(pattern) if isinstance(pattern, algebra.LeftJoin) else ()
+        for each in (*kept_in(pattern), *missing):
+            yield from _extends(each)
+    if isinstance(pattern, algebra.Extend):
+        yield pattern

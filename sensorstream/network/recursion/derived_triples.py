@@ -11,13 +11,13 @@ from sensorstream.model.timeline import Instant
 
 
 class Derived:
-    """One graph of a knowledge base, written by several strata.
+    """The graph of a knowledge base that several strata write.
 
     A triple is in it as long as at least one stratum derives it. The marks of the other graphs show
-    whether the same triple is also asserted; what the graphs ``known`` hold, which never change, is
-    not written. ``bereft`` is called with a derived triple that has
-    lost an assertion, or a stratum, and may now be supported only by itself; ``held`` with each
-    triple that is about to come, or has one more reason.
+    whether the same triple is also asserted; triples of the graphs ``known``, which never change,
+    are not written. ``bereft`` is called with a derived triple that has lost an assertion, or a
+    stratum, and may now be supported only by itself; ``held`` with each triple that is about to
+    come, or has one more reason.
     """
 
     def __init__(
@@ -34,14 +34,14 @@ class Derived:
         self._known = int(known)
         self._mark = int(origin)
         self._bereft = bereft
-        # How many strata beyond the first derive a triple: usually none, and then no entry.
+        # The number of strata beyond the first that derive a triple; no entry for none, as usual.
         self._also: dict[Triple, int] = {}
         self._weights: dict[Triple, int] = {}
         self._followed: dict[IRI, dict[Triple, None]] = {}
         kb.subscribe(self._marked)
 
     def add(self, triples: Iterable[Triple]) -> None:
-        """A stratum derives these triples now, and did not before."""
+        """Add triples that a stratum derives now, and did not before."""
         marks_of, mark, known = self.kb.marks, self._mark, self._known
         new = []
         for triple in triples:
@@ -58,7 +58,7 @@ class Derived:
         self._weigh(new, 1)
 
     def remove(self, triples: Iterable[Triple]) -> Iterable[Triple]:
-        """A stratum does not derive these triples any more; returns others that go along: none."""
+        """Remove triples that a stratum derives no longer; no others go along: returns ()."""
         gone = []
         for triple in triples:
             others = self._also.get(triple, 0)
@@ -85,18 +85,18 @@ class Derived:
                 weights[triple] = weight
 
     def elsewhere(self, triple: Triple) -> bool:
-        """Whether a triple that a stratum derives is asserted, or derived by another stratum."""
+        """Whether a triple of a stratum is asserted, too, or derived by another stratum."""
         return self.kb.marks(triple) != self._mark or triple in self._also
 
     def clear(self) -> None:
-        """Forget who follows, and remove all derived triples."""
+        """Forget all followers, and remove all derived triples."""
         self.held = None
         self._followed.clear()
         self._also.clear()
         self.remove(list(self.kb.triples(self._origin)))
 
     def follow(self, properties: Iterable[IRI]) -> dict[Triple, None]:
-        """Where the triples of properties are noted that have other reasons now; at first all."""
+        """Note triples of properties whose reasons change, at first all; returns the notes."""
         touched: dict[Triple, None] = {}
         for property in properties:
             touched.update(dict.fromkeys(self.kb.match(None, property, None)))
@@ -104,7 +104,7 @@ class Derived:
         return touched
 
     def touch(self, triples: Iterable[Triple]) -> None:
-        """Note that triples, if they are of a followed property, may have other reasons now."""
+        """Note the triples of followed properties, as their reasons may have changed."""
         followed = self._followed
         if not followed:
             return
@@ -122,7 +122,6 @@ class Derived:
         )
 
     def close(self) -> None:
-        """Stop following the knowledge base."""
         self.kb.unsubscribe(self._marked)
 
     def _marked(self, triple: Triple, old: int, new: int) -> None:

@@ -1,11 +1,12 @@
-"""What is ``owl:sameAs``, and what is said of it, without a derivation for each pair of names.
+"""Equality (``owl:sameAs``) and its consequences, without a derivation for each pair of names.
 
 Terms that are the same are one *cluster*. Triples that differ only in names of the same clusters
 are one *unit*: all of them hold as soon as one does for a reason of its own. So a triple costs one
-step, not one for each of the triples that it could be derived from. Source: Motik, Nenov, Piro,
-Horrocks, "Handling owl:sameAs via rewriting", AAAI 2015, and "Combining rewriting and incremental
-materialisation maintenance for Datalog programs with equality", IJCAI 2015. Unlike there, all
-triples are written, as queries and other rules read them.
+step, not one for each of the triples that it could be derived from.
+
+Source: Motik, Nenov, Piro, Horrocks, "Handling owl:sameAs via rewriting", AAAI 2015, and "Combining
+rewriting and incremental materialisation maintenance for Datalog programs with equality", IJCAI
+2015. Unlike there, all triples are written, as queries and other rules read them.
 """
 
 from __future__ import annotations
@@ -39,19 +40,17 @@ from sensorstream.network.recursion.triple_kinds import KindIndex, TriplesRead, 
 from sensorstream.sparql.algebra import TriplePattern
 
 _TOGETHER: Final = 1024
-"""Triples that are written before the next look at what that takes."""
+"""Triples that are written before the budget is checked again."""
 
 
 class UnitWriter:
     """Writes triples of units to the derived graph; O(triples and what follows).
 
-    ``count`` is told of what follows from them, and no longer does: copies with the literals that
-    their objects are said to be, and what ``linear`` concludes. ``is_written`` tells whether rules
-    derive a triple, and it was added. ``size`` is how many triples units have, and ``at_work``
-    whether the graph changes because of it.
-
-    Raises:
-        Overrun: they are too many, or take too long; ``name`` is that of the rule to blame.
+    ``count`` gets what begins and what ceases to follow from them: copies with the literals that
+    their objects are said to be, and the conclusions of ``linear``. ``is_written`` tells whether
+    rules derive a triple that was added. ``size`` is the number of triples of units, and
+    ``at_work`` says that the graph changes because of this writer. Its methods raise Overrun, with
+    the ``name`` of the rule, if the triples are too many, or take too long.
     """
 
     def __init__(
@@ -73,7 +72,7 @@ class UnitWriter:
         self._meter = Meter(budget)
 
     def write_alone(self, triples: Iterable[Triple]) -> None:
-        """Write triples that rules derive, and that are of no unit."""
+        """Write derived triples that are of no unit."""
         self.at_work = True
         self._derived.add(triples)
         self.at_work = False
@@ -93,7 +92,7 @@ class UnitWriter:
     def erase(
         self, triples: Iterator[Triple], values: Iterable[Literal], kept: Container[Triple] = ()
     ) -> None:
-        """Take triples from a unit; those that are ``kept`` stay in the graph."""
+        """Remove triples from a unit; those ``kept`` stay in the graph."""
         while part := list(islice(triples, _TOGETHER)):
             self._take(len(part))
             self._derived.remove([each for each in part if each not in kept])
@@ -102,18 +101,18 @@ class UnitWriter:
             self._count((), self._following(part, values))
 
     def _following(self, part: Sequence[Triple], values: Iterable[Literal]) -> Iterator[Triple]:
-        """What follows from triples of a unit, other than triples of the unit."""
+        """The triples that follow from some of a unit, beside those of the unit."""
         return chain(self._copied(part, values), self._concluded(part))
 
     def exchange(
         self, triples: Sequence[Triple], new: Iterable[Literal], gone: Iterable[Literal]
     ) -> None:
-        """The objects of a unit's triples are said to be new literals, and others no longer."""
+        """Replace literals that the objects of a unit's triples are said to be by others."""
         self._take(len(triples))
         self._count(self._copied(triples, new), self._copied(triples, gone))
 
     def _copied(self, part: Iterable[Triple], values: Iterable[Literal]) -> Iterator[Triple]:
-        """The triples with values in the place of their objects, and what follows from these."""
+        """The triples with the values as their objects, and what follows from these."""
         copies: list[Triple] = [(s, p, value) for value in values for s, p, _ in part]
         return chain(copies, self._concluded(copies))
 
@@ -162,7 +161,7 @@ class Equality:
     stratum, or by a rule of this one. When a unit loses one of these, the others may follow from it
     by way of rules: unless one is certain (held from outside the stratum), the unit is removed, and
     :meth:`remove` tells the stratum which triples of its rules went along; it adds those again that
-    are still derived. A cluster that loses a link goes on as the parts that certain links hold
+    are still derived. A cluster that loses a link is split into the parts that certain links hold
     together.
 
     Cost: what is written or removed; for a cluster that loses a link a look at its other links, and
@@ -179,21 +178,21 @@ class Equality:
         linear: FlatClosure | None,
         writer: UnitWriter,
     ) -> None:
-        """Together with ``clauses``, over the graph of ``derived``."""
+        """Work together with ``clauses``, over the graph of ``derived``."""
         self._clusters = Clusters(properties=rules.properties, literals=rules.literals)
         self._clauses = tuple(clauses)
         self._feeding: KindIndex[TriplesRead] | None = None
         self._derived = derived
         self._linear = linear
         self._writer = writer
-        # What came from outside since the last settling, and may be of a unit.
+        # Triples from outside since the last settling that may be of a unit.
         said = derived.kb.match(None, owl.SAME_AS, None)
         self._come: dict[Triple, None] = {each: None for each in said if each[0] != each[2]}
 
     # -- from outside the stratum ---------------------------------------------------------------
 
     def held(self, triple: Triple) -> None:
-        """A triple is about to come from outside, or has one more reason there."""
+        """Note a triple that is about to come from outside, or has one more reason there."""
         subject, predicate, object_ = triple
         at = self._clusters.at
         if self._writer.at_work:
@@ -205,12 +204,11 @@ class Equality:
 
     @property
     def size(self) -> int:
-        """The number of triples of all units."""
         return self._writer.size
 
     @property
     def pending(self) -> bool:
-        """Whether something came that :meth:`take_in` has not seen."""
+        """Whether triples have come that :meth:`take_in` has not seen."""
         return bool(self._come)
 
     def elsewhere(self, triple: Triple) -> bool:
@@ -218,16 +216,16 @@ class Equality:
         return self._derived.elsewhere(triple)
 
     def is_of_unit(self, triple: Triple) -> bool:
-        """Whether a triple has a name with a cluster, so that it may be the copy of another one."""
+        """Whether a triple has a name of a cluster, so that it may be a copy of another one."""
         return self._clusters.key(triple) is not None
 
     def owns(self, triple: Triple) -> bool:
-        """Whether a triple is a reason of its unit."""
+        """Whether a triple is one of the own triples of its unit."""
         unit = self._clusters.unit(triple)
         return unit is not None and triple in unit.own
 
     def note(self) -> None:
-        """Take what came for a reason of the units that are there already."""
+        """Add triples that have come to the own ones of the units that exist already."""
         for triple in list(self._come):
             unit = self._clusters.unit(triple)
             if unit is not None and self.elsewhere(triple):
@@ -235,7 +233,7 @@ class Equality:
                 del self._come[triple]
 
     def take_in(self) -> None:
-        """Derive what follows from what came."""
+        """Derive what follows from the triples that have come."""
         opened: list[KeyTriples] = []
         links: list[Link] = []
         come, self._come = self._come, {}
@@ -253,7 +251,7 @@ class Equality:
     # -- from the rules of the stratum ----------------------------------------------------------
 
     def add(self, triples: Iterable[Triple]) -> None:
-        """Rules derive these triples now, and did not before."""
+        """Add triples that rules derive now, and did not before."""
         alone: list[Triple] = []
         opened: list[KeyTriples] = []
         links: list[Link] = []
@@ -269,10 +267,9 @@ class Equality:
         self._open(opened, links)
 
     def remove(self, triples: Iterable[Triple]) -> Iterable[Triple]:
-        """Rules do not derive these triples any more, or only perhaps.
+        """Remove triples that rules derive no longer, or only perhaps.
 
-        Returns:
-            Own triples of the units that went with them.
+        Returns the own triples of the units that are removed with them.
         """
         alone: list[Triple] = []
         hit: dict[KeyTriples, None] = {}
@@ -306,11 +303,11 @@ class Equality:
 
     @property
     def _same(self) -> Part:
-        """``owl:sameAs`` as it stands in keys."""
+        """The part that ``owl:sameAs`` is in keys."""
         return self._clusters.property(owl.SAME_AS)
 
     def _hold(self, key: Key, triple: Triple, opened: list[KeyTriples]) -> None:
-        """Let a unit have an own triple."""
+        """Add a triple to the own ones of its unit, which goes into ``opened`` if it is new."""
         unit = self._clusters.units.get(key)
         if unit is None:
             unit = self._clusters.make(key)
@@ -318,7 +315,7 @@ class Equality:
         unit.own[triple] = None
 
     def _open(self, units: Sequence[KeyTriples], links: Iterable[Link]) -> None:
-        """Write the triples of new units, and let what is the same now be one cluster."""
+        """Write the triples of new units, and join clusters that are the same now."""
         for unit in units:
             self._writer.write(triples_of(block_of(unit.key)), values_of(unit.key))
         ahead = [*links, *self._links(units)]
@@ -326,7 +323,7 @@ class Equality:
             ahead = list(self._links(self._join(ahead)))
 
     def _links(self, units: Iterable[KeyTriples]) -> Iterator[Link]:
-        """What the units say is the same."""
+        """The pairs that units say are the same."""
         for unit in units:
             subject, predicate, object_ = unit.key
             if predicate == self._same and subject is not object_:
@@ -335,7 +332,7 @@ class Equality:
     # -- clusters -------------------------------------------------------------------------------
 
     def _join(self, links: Iterable[Link]) -> list[KeyTriples]:
-        """Let what is linked be one cluster; returns the units with new keys."""
+        """Make one cluster of all that is linked; returns the units with new keys."""
         near: dict[Part, dict[Part, None]] = {}
         values: list[tuple[Part, Literal]] = []
         for one, other in links:
@@ -356,7 +353,7 @@ class Equality:
         return [unit for unit in joined if self._clusters.is_there(unit)]
 
     def _merge(self, parts: Sequence[Part]) -> list[KeyTriples]:
-        """Let parts be one cluster, the largest one of them; returns its units."""
+        """Put parts into the largest cluster among them; returns its units."""
         clusters = [part for part in parts if isinstance(part, Cluster)]
         kept = max(clusters, key=lambda each: len(each.members), default=Cluster())
         others = [each for each in clusters if each is not kept]
@@ -395,7 +392,6 @@ class Equality:
         return list(grown)
 
     def _mentions(self, name: Part) -> list[Triple]:
-        """All triples with a name."""
         match = self._derived.kb.match
         assert isinstance(name, IRI | BlankNode), "literals are the same as nothing"
         found = [*match(name, None, None), *match(None, None, name)]
@@ -404,7 +400,7 @@ class Equality:
         return list(dict.fromkeys(found))
 
     def _mean(self, cluster: Cluster, values: dict[Literal, None]) -> None:
-        """Let a cluster be the same as these literals, and no others."""
+        """Set the literals that a cluster is said to equal."""
         old, cluster.values = cluster.values, values
         new = [value for value in values if value not in old]
         gone = [value for value in old if value not in values]
@@ -415,7 +411,7 @@ class Equality:
                 self._writer.exchange(list(triples_of(block_of(unit.key))), new, gone)
 
     def _depending(self, unit: KeyTriples) -> dict[Cluster, None]:
-        """The clusters of a unit, if what links them may follow from its triples.
+        """The clusters of a unit, if their links may follow from its triples.
 
         When the unit has lost an own triple, such links may support themselves by way of the rest.
         """
@@ -432,7 +428,7 @@ class Equality:
     def _check(
         self, cluster: Cluster, along: dict[Triple, None], doubted: dict[Cluster, None]
     ) -> None:
-        """Take a cluster apart if no certain links hold it together."""
+        """Split a cluster if no certain links hold it together."""
         if self._clusters.at.get(next(iter(cluster.members))) is not cluster:
             return
         same = self._same
@@ -462,7 +458,7 @@ class Equality:
         along: dict[Triple, None],
         doubted: dict[Cluster, None],
     ) -> None:
-        """Let the parts of a cluster be clusters; what nothing certain holds there goes."""
+        """Split a cluster into parts; what nothing certain holds there is removed."""
         self._mean(cluster, {})
         units = list(cluster.units)
         blocks = [block_of(unit.key) for unit in units]
@@ -476,7 +472,7 @@ class Equality:
                     self._clusters.at[name] = new
                 else:
                     del self._clusters.at[name]
-        # What its triples make now, by the unit that they were of.
+        # The new units of the triples of each old unit.
         made: dict[KeyTriples, dict[KeyTriples, None]] = {unit: {} for unit in units}
         ruled: set[Triple] = set()
         for unit in units:

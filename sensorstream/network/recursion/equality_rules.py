@@ -1,7 +1,6 @@
-"""Which rules say that terms are equal (``owl:sameAs``), told by what they say.
+"""Recognition of the rules that say that terms are equal (``owl:sameAs``), by their content.
 
-:class:`~sensorstream.network.recursion.equality.Equality` maintains what such rules derive, instead
-of the rules themselves.
+:class:`~sensorstream.network.recursion.equality.Equality` maintains their conclusions instead.
 """
 
 from __future__ import annotations
@@ -51,8 +50,8 @@ _ITSELF: Final = (
     _rule("rdfp5a", TriplePattern(_S, owl.SAME_AS, _S), _STATED),
     _rule("rdfp5b", TriplePattern(_O, owl.SAME_AS, _O), _STATED),
 )
-"""How pD* says what eq-rep-s and eq-rep-o do, of all triples whose object is no literal: all other
-ends are the same as themselves (ter Horst, 2005, Table 7)."""
+"""The rules that pD* needs beside rdfp11 for what eq-rep-s and eq-rep-o do: each end that is no
+literal is the same as itself (ter Horst, 2005, Table 7)."""
 _UNEQUAL: Final[Mapping[str, tuple[Variable, Variable]]] = {
     _SYMMETRY.name: (_S, _T),
     _SUBJECTS.name: (_S, _T),
@@ -64,10 +63,10 @@ _UNEQUAL: Final[Mapping[str, tuple[Variable, Variable]]] = {
 
 @dataclass(frozen=True, slots=True)
 class EqualityRules:
-    """The rules that :class:`~sensorstream.network.recursion.equality.Equality` stands for.
+    """The rules that :class:`~sensorstream.network.recursion.equality.Equality` replaces.
 
-    ``name`` is that of the rule for transitivity. ``properties`` tells whether equal properties
-    are among what has the same triples, ``literals`` whether triples with literals are.
+    ``name`` is that of the rule for transitivity. ``properties`` tells whether equal properties are
+    among what has the same triples, ``literals`` whether triples with literals are.
     """
 
     rules: tuple[DerivationRule, ...]
@@ -79,9 +78,9 @@ class EqualityRules:
 def equality_among(
     rules: Iterable[DerivationRule], linear: Iterable[LinearRule] = ()
 ) -> EqualityRules | None:
-    """The rules that say what equality is; None if some are missing (only eq-rep-p may be).
+    """The rules that say what equality is; None if any but eq-rep-p is missing.
 
-    What ``linear`` rules conclude holds beside them.
+    The conclusions of ``linear`` rules hold beside them.
     """
     found: dict[str, list[DerivationRule]] = {}
     for rule in rules:
@@ -127,7 +126,7 @@ def _mentions_equality(triples: Iterable[TriplePattern]) -> bool:
 
 
 def _patterns(body: Pattern) -> tuple[tuple[TriplePattern, ...], list[Expression]]:
-    """The triples and the conditions of a body that has nothing else."""
+    """The triples and conditions of a body that has nothing else; else neither."""
     conditions = []
     while isinstance(body, algebra.Filter):
         conditions.append(body.condition)
@@ -136,7 +135,7 @@ def _patterns(body: Pattern) -> tuple[tuple[TriplePattern, ...], list[Expression
 
 
 def _says(rule: DerivationRule, standard: DerivationRule) -> bool:
-    """Whether a rule is another one, but for names, order and conditions that change nothing."""
+    """Whether two rules are equal but for names, order and conditions that change nothing."""
     patterns, conditions = _patterns(rule.body)
     expected = _patterns(standard.body)[0]
     if len(rule.head) != 1 or len(patterns) != len(expected):
@@ -151,7 +150,7 @@ def _says(rule: DerivationRule, standard: DerivationRule) -> bool:
 def _names(
     expected: Sequence[TriplePattern], given: Sequence[TriplePattern]
 ) -> Iterator[dict[object, object]]:
-    """What the parts of triples are called in other triples, if these say the same."""
+    """The parts of triples with their names in other triples, if both say the same."""
     names: dict[object, object] = {}
     for one, other in zip(expected, given, strict=True):
         for part, called in zip(one.parts, other.parts, strict=True):

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
 from typing import TypeAlias
 
-from sensorstream.model.terms import IRI, Literal, Term, Triple
+from sensorstream.model.terms import IRI, Triple
 from sensorstream.network.budget import Budget
 from sensorstream.network.network import Listener, Network
 from sensorstream.network.node import Node, operators
@@ -21,15 +21,16 @@ from sensorstream.network.recursion.equality import Equality, UnitWriter
 from sensorstream.network.recursion.linear_rules import FlatClosure
 from sensorstream.network.recursion.rule_strata import Layer
 from sensorstream.network.recursion.transitive_links import Links, transitive
-from sensorstream.network.rows import Row, cancelled
-from sensorstream.sparql.algebra import Pattern, PatternTerm, TriplePattern, Variable
+from sensorstream.network.rows import Row, cancelled, instantiated
+from sensorstream.sparql.algebra import Pattern
 
 Build: TypeAlias = Callable[[Network, Pattern], Node]
 """Makes the operator of a body in a network."""
+TriplesOf: TypeAlias = Callable[[Iterable[Row]], Iterable[Triple]]
 
 
 class BrokenRules(Exception):
-    """Operators of these rules have failed; by rule, the error."""
+    """The operators of these rules have failed; has the error by rule."""
 
     def __init__(self, faults: dict[str, Exception]) -> None:
         super().__init__(", ".join(faults))
@@ -39,11 +40,11 @@ class BrokenRules(Exception):
 class Stratum:
     """Clauses that are evaluated together, over one network.
 
-    ``support`` is how many solutions derive each triple. The network settles before the stratum
-    writes, never while it writes: the triggers of the operators find the solutions of written
-    triples, each when the last of its triples is added (and lost when the first is removed), and
-    the next round processes them. So each solution is counted once, independent of what one round
-    writes.
+    ``support`` is the number of solutions that derive each triple. The network settles before the
+    stratum writes, never while it writes: the triggers of the operators find the solutions of
+    written triples, each when the last of its triples is added (and lost when the first is
+    removed), and the next round processes them. So each solution is counted once, independent of
+    what one round writes.
     """
 
     def __init__(
@@ -62,8 +63,7 @@ class Stratum:
         self._budget = budget
         self._network = Network(budget=budget)
         self._writers: list[tuple[RuleClause, Node, Listener]] = []
-        # In this instant: triples derived for the first time; with a lost derivation; with a new
-        # one.
+        # In this instant: triples derived first; with a lost derivation; with a new one.
         self._new: dict[Triple, None] = {}
         self._lost: dict[Triple, None] = {}
         self._won: dict[Triple, None] = {}
@@ -92,7 +92,7 @@ class Stratum:
             writer(rows, [])
 
     def doubt(self, triple: Triple) -> None:
-        """A triple is no longer in another graph or stratum: it may be supported only by itself."""
+        """Note a triple that has left another graph or stratum: only itself may support it."""
         if self.recursive and (triple in self.support or self._owned(triple)):
             self._lost[triple] = None
 
@@ -110,9 +110,8 @@ class Stratum:
     def settle(self) -> None:
         """Update the derived graph to the least graph that is closed under the rules.
 
-        Raises:
-            BrokenRules: an operator has failed; the state of the stratum is invalid.
-            Overrun: the conclusions are too many, or take too long.
+        Raises BrokenRules if an operator has failed, and the stratum is invalid; Overrun if the
+        conclusions are too many, or take too long.
         """
         self._settle_network()
         equality = self._equality
@@ -124,7 +123,6 @@ class Stratum:
             self._recur()
 
     def close(self) -> None:
-        """Stop watching."""
         self._network.close()
 
     def _write(self) -> None:
@@ -212,16 +210,16 @@ class Stratum:
     def _operator(
         self, clause: RuleClause, property: IRI | None, build: Build
     ) -> tuple[Node, Listener]:
-        """What finds a clause's solutions, and what counts them."""
+        """The operator that finds a clause's solutions, and the listener that counts them."""
         linear = self._linear
         if property is None or self._links is None:
             node = build(self._network, clause.body)
-            template = _template(clause.head, node.variables)
+            template: TriplesOf = instantiated(clause.head, node.variables, meant)
             if linear is not None:
                 template = _with_conclusions(template, linear)
             return node, _writer(template, self._count)
         node, pairs = self._links.operator(self._network, property, linear)
-        template = _template(pairs, node.variables)
+        template = instantiated(pairs, node.variables, meant)
         write_pairs = _writer(template, self._add_up)
         if linear is None:
             return node, write_pairs
@@ -234,7 +232,7 @@ class Stratum:
         return node, write
 
     def _count(self, added: Iterable[Triple], removed: Iterable[Triple]) -> None:
-        """Count a derivation more of each triple, or one less."""
+        """Count one derivation more of each added triple, and one less of each removed one."""
         if self._links is not None:
             added, removed = self._links.counted(added, 1), self._links.counted(removed, -1)
         self._add_up(added, removed)
@@ -253,73 +251,35 @@ class Stratum:
             lost[triple] = None
 
     def _is_written(self, triple: Triple) -> bool:
-        """Whether rules derive a triple, and it was added."""
+        """Whether rules derive a triple, and it has been added."""
         return triple in self.support and triple not in self._new and triple not in self._gone
 
 
 def _writer(
-    triples_of: Callable[[Row], Iterator[Triple]],
-    count: Callable[[Iterable[Triple], Iterable[Triple]], None],
+    triples_of: TriplesOf, count: Callable[[Iterable[Triple], Iterable[Triple]], None]
 ) -> Listener:
     def write(added: list[Row], removed: list[Row]) -> None:
         added, removed = cancelled(added, removed)
-        count(
-            chain.from_iterable(map(triples_of, added)),
-            chain.from_iterable(map(triples_of, removed)),
-        )
+        count(triples_of(added), triples_of(removed))
 
     return write
 
 
-def _template(
-    head: Iterable[TriplePattern], variables: tuple[str, ...]
-) -> Callable[[Row], Iterator[Triple]]:
-    """The triples that a row makes of a head; those that are not well formed are left out."""
-    places = {name: place for place, name in enumerate(variables)}
-    cells = []
-    for triple in head:
-        assert isinstance(triple.predicate, IRI | Variable)
-        ends = (triple.subject, triple.predicate, triple.object)
-        cells.append(tuple(_cell(end, places) for end in ends))
-
-    def triples(row: Row) -> Iterator[Triple]:
-        for s, p, o in cells:
-            subject, predicate, object_ = s(row), p(row), o(row)
-            if subject is None or isinstance(subject, Literal) or object_ is None:
-                continue
-            if isinstance(predicate, IRI):
-                yield subject, predicate, object_
-
-    return triples
-
-
-def _with_conclusions(
-    template: Callable[[Row], Iterator[Triple]], linear: FlatClosure
-) -> Callable[[Row], Iterator[Triple]]:
-    def triples(row: Row) -> Iterator[Triple]:
-        for triple in template(row):
+def _with_conclusions(template: TriplesOf, linear: FlatClosure) -> TriplesOf:
+    def triples(rows: Iterable[Row]) -> Iterator[Triple]:
+        for triple in template(rows):
             yield triple
             yield from linear.conclusions(triple)
 
     return triples
 
 
-def _conclusions_alone(
-    template: Callable[[Row], Iterator[Triple]], linear: FlatClosure
-) -> Callable[[Row], Iterator[Triple]]:
-    """What follows from the first triple that a row makes, beside the others."""
+def _conclusions_alone(template: TriplesOf, linear: FlatClosure) -> TriplesOf:
+    """Make a function for what follows from the first triple of a row, beside the others."""
 
-    def triples(row: Row) -> Iterator[Triple]:
-        made = tuple(template(row))
-        return (each for each in linear.conclusions(made[0]) if each not in made)
+    def triples(rows: Iterable[Row]) -> Iterator[Triple]:
+        for row in rows:
+            made = tuple(template((row,)))
+            yield from (each for each in linear.conclusions(made[0]) if each not in made)
 
     return triples
-
-
-def _cell(end: PatternTerm, places: dict[str, int]) -> Callable[[Row], Term | None]:
-    if isinstance(end, Variable):
-        place = places[end.name]
-        return lambda row: row[place]
-    assert isinstance(end, IRI | Literal)
-    term = meant(end)
-    return lambda row: term

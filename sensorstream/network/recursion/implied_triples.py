@@ -1,4 +1,4 @@
-"""What follows from asserted triples alone, counted."""
+"""Conclusions from asserted triples alone, counted."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ def unknown(kb: KnowledgeBase, delta: Delta) -> Delta:
 
 
 class Implied:
-    """What follows from asserted triples: how many of them imply each conclusion."""
+    """The conclusions from asserted triples, with the number of triples that imply each."""
 
     def __init__(self, conclusions: Callable[[Triple], Iterable[Triple]]) -> None:
         self._conclusions = conclusions
         self._counts: dict[Triple, int] = {}
 
     def change(self, delta: Delta) -> Delta:
-        """The change of all conclusions that follows from one of the asserted triples."""
+        """Return the change of all conclusions that follows from one of the asserted triples."""
         counts, conclusions = self._counts, self._conclusions
         gone: dict[Triple, None] = {}
         for triple in delta.removed:
@@ -56,5 +56,4 @@ class Implied:
         return Delta(delta.time, tuple(new), tuple(gone))
 
     def clear(self) -> None:
-        """Forget all asserted triples."""
         self._counts.clear()

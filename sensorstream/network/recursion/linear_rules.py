@@ -1,9 +1,9 @@
 """Rules with one triple as premise, and all that follows from a triple by such rules alone.
 
-What follows depends on which constants of the rules a triple contains, and on the kinds of its
-ends. So it is found once for each such shape, by forward chaining over a sample, and kept as a flat
-list of conclusions: a triple costs one look-up and what it implies, however long the chain of
-rules. Shapes are composed when they are met first.
+The conclusions depend on which constants of the rules a triple contains, and on the kinds of its
+ends. So they are found once for each such shape, by forward chaining over a sample, when the shape
+is first met, and kept as a flat list: a triple costs one look-up and what it implies, however long
+the chain of rules.
 """
 
 from __future__ import annotations
@@ -47,14 +47,14 @@ class LinearRule:
 
 
 class LinearTable(Protocol):
-    """Many linear rules that differ in constants alone, found by the object of their premise.
+    """A table of linear rules that differ only in constants, by the object of their premise.
 
-    The premise of each is ``?x predicate OBJECT``; what it concludes is of ``?x``, too.
+    The premise of each is ``?x predicate OBJECT``; its conclusions have the subject ``?x``, too.
     """
 
     @property
     def predicate(self) -> IRI:
-        """That of the premises."""
+        """The predicate of the premises."""
 
     @property
     def heads(self) -> Sequence[TriplesRead]:
@@ -70,7 +70,7 @@ class LinearTable(Protocol):
 def parted(
     rules: Iterable[DerivationRule],
 ) -> tuple[list[LinearRule], list[DerivationRule]]:
-    """The linear rules among some, and the others."""
+    """Split rules into the linear ones and the others."""
     linear, others = list[LinearRule](), list[DerivationRule]()
     for rule in rules:
         found = _linear(rule)
@@ -130,8 +130,8 @@ def _is_decided(
         case algebra.Comparison("=" | "!=", left, right) | algebra.Call("SAMETERM", (left, right)):
             if not is_operand(left) or not is_operand(right):
                 return False
-            # Whether the two ends are equal belongs to the shape; whether the property is an end
-            # does not.
+            # The shape tells whether the two ends are equal, but not whether the property is
+            # equal to an end.
             pair = {left, right}
             return len([each for each in pair if isinstance(each, Variable)]) < 2 or pair <= {*ends}
         case algebra.In(operand, choices):
@@ -140,7 +140,7 @@ def _is_decided(
 
 
 class _Shape(NamedTuple):
-    """A sample, in which only what all such triples share is named."""
+    """A sample triple, in which only the terms that all such triples share are named."""
 
     predicate: IRI
     subject: Subject
@@ -148,10 +148,11 @@ class _Shape(NamedTuple):
 
 
 class FlatClosure:
-    """What follows from one triple by linear rules; O(conclusions) a triple.
+    """Conclusions from one triple by linear rules; O(conclusions) a triple.
 
-    What ``holds`` anyway, and always will, is not concluded, if it has no term of the triple: that
-    a property is the same as itself, say, which each triple with it would conclude again.
+    A conclusion that ``holds`` anyway, and always will, is left out if it has no term of the
+    triple: that a property is the same as itself, say, which each triple with it would conclude
+    again.
     """
 
     def __init__(
@@ -164,8 +165,8 @@ class FlatClosure:
         self.rules = tuple(rules)
         self.tables = tuple(tables)
         self._rules: KindIndex[LinearRule] = KindIndex()
-        # All that may decide whether a rule applies: a premise or a condition names it, or compares
-        # what a head has named.
+        # The terms that may decide whether a rule applies: those in a premise or a condition, and
+        # those in heads, which conditions may compare.
         self._constants: dict[Term, None] = {}
         self._flows = _Flows()
         for rule in self.rules:
@@ -186,15 +187,15 @@ class FlatClosure:
             for property in (table.predicate, *(head.predicate for head in table.heads)):
                 assert property is not None
                 self._constants[property] = None
-        # By shape; and, by property, where the object's kind or the object itself is all of it.
+        # By shape; and by property, where only the object's kind or the object itself matters.
         self._made: dict[_Shape, _Make] = {}
         self._by_class: dict[IRI, dict[type, _Make]] = {}
         self._by_value: dict[IRI, dict[Term, _Make]] = {}
 
     def conclusions(self, triple: Triple) -> Sequence[Triple]:
-        """All other triples that follow from a triple, but for those that hold anyway.
+        """The other triples that follow from a triple, except those that hold anyway.
 
-        One may occur twice; it occurs the same number of times at each call.
+        The same triple may occur twice, but as often at each call.
         """
         subject, predicate, object_ = triple
         by_class = self._by_class.get(predicate)
@@ -208,12 +209,12 @@ class FlatClosure:
         return make(subject, predicate, object_)
 
     def steps(self) -> Iterator[tuple[TriplePattern, tuple[TriplePattern, ...]]]:
-        """Premise and conclusions of each rule."""
+        """The premise and conclusions of each rule."""
         for rule in self.rules:
             yield rule.premise, rule.head
 
     def kinds(self, kind: TriplesRead) -> frozenset[TriplesRead]:
-        """A kind, and those of what may follow from triples of it."""
+        """A kind, and the kinds of all triples that may follow from triples of it."""
         found = {kind}
         ahead = [kind]
         while ahead:
@@ -224,7 +225,7 @@ class FlatClosure:
         return frozenset(found)
 
     def _kinds_after(self, kind: TriplesRead) -> Iterator[TriplesRead]:
-        """The kinds of what may follow in one step."""
+        """The kinds of conclusions by one step."""
         for rule in self._rules.meeting(kind):
             for head in rule.head:
                 yield _made(kind, rule.premise, head)
@@ -268,7 +269,7 @@ class FlatClosure:
         return make
 
     def _composed(self, shape: _Shape) -> _Make:
-        """Forward chaining over the sample."""
+        """Make the function of a shape by forward chaining over the sample."""
         first: Triple = (shape.subject, shape.predicate, shape.object)
         places: dict[Term, str] = {}
         for place, term in (("o", first[2]), ("s", first[0]), ("p", first[1])):
@@ -285,7 +286,7 @@ class FlatClosure:
         return _making([each for each in found if not self._holds(each)], places)
 
     def _after(self, triple: Triple) -> Iterator[Triple]:
-        """What follows in one step."""
+        """The conclusions by one step."""
         subject, predicate, object_ = triple
         for rule in self._rules.meeting(TriplesRead(predicate, object_)):
             yield from _applied(rule, triple)
@@ -294,7 +295,7 @@ class FlatClosure:
 
 
 def _making(conclusions: Iterable[Triple], places: Mapping[Term, str]) -> _Make:
-    """A function of a triple's parts; those of the sample stand at ``places``."""
+    """A function of a triple's parts; ``places`` are those of the terms of the sample."""
     constants: dict[Term, str] = {}
     cells = []
     for triple in conclusions:
@@ -308,27 +309,26 @@ def _making(conclusions: Iterable[Triple], places: Mapping[Term, str]) -> _Make:
 
 @dataclass(frozen=True, slots=True)
 class _Needs:
-    """What of a triple's ends, beside the kind of its object, decides what follows from it."""
+    """The ends of a triple that decide what follows from it, beside the kind of its object."""
 
     subject: bool
     object: bool
 
 
 _Flow: TypeAlias = tuple[IRI | None, str, str]
-"""A property (None: that of the premise); of each end, which one of the premise it is: s, o, -."""
+"""A property (None: that of the premise), and the end of the premise at each end: s, o, -."""
 
 
 class _Flows:
-    """Where the ends of a premise may get by the rules, whatever the constants are."""
+    """The places that the ends of a premise reach by the rules, whatever the constants are."""
 
     def __init__(self) -> None:
-        # By property of the premise, None for any: what its rules test, where its ends go.
+        # By property of the premise (None: any): what its rules test, where its ends go.
         self._tests: dict[IRI | None, set[str]] = {}
         self._moves: dict[IRI | None, dict[_Flow, None]] = {}
         self._needs: dict[IRI | None, _Needs] = {}
 
     def add(self, rule: LinearRule) -> None:
-        """Take in a rule."""
         premise = rule.premise
         of = premise.predicate if isinstance(premise.predicate, IRI) else None
         tests, moves = self._tests.setdefault(of, set()), self._moves.setdefault(of, {})
@@ -341,20 +341,19 @@ class _Flows:
         for head in rule.head:
             predicate = head.predicate
             if isinstance(predicate, Variable) and predicate != premise.predicate:
-                # An end becomes a property: which one decides.
+                # An end becomes a property, so its value decides.
                 tests.update("so")
             to = predicate if isinstance(predicate, IRI) else None
             moves[to, _end(head.subject, premise), _end(head.object, premise)] = None
 
     def add_table(self, table: LinearTable) -> None:
-        """Take in the rules of a table."""
         self._tests.setdefault(table.predicate, set()).add("o")
         moves = self._moves.setdefault(table.predicate, {})
         for head in table.heads:
             moves[head.predicate, "s", "-"] = None
 
     def needs(self, predicate: IRI | None) -> _Needs:
-        """For triples with a property; None: with one that no rule names."""
+        """The needs of triples with a property; None: one that no rule names."""
         found = self._needs.get(predicate)
         if found is None:
             found = self._needs[predicate] = self._walked(predicate)
@@ -378,7 +377,7 @@ class _Flows:
 
 
 def _end(part: PatternTerm, premise: TriplePattern) -> str:
-    """Which end of the premise a part of a head is."""
+    """The end of the premise that a part of a head is: s, o, or - for neither."""
     if not _is_open(part):
         return "-"
     if part == premise.subject:
@@ -387,7 +386,7 @@ def _end(part: PatternTerm, premise: TriplePattern) -> str:
 
 
 def _applied(rule: LinearRule, triple: Triple) -> list[Triple]:
-    """What a rule concludes by one step from a triple with its property and object."""
+    """The conclusions of a rule, by one step, from a triple with its property and object."""
     premise = rule.premise
     subject, predicate, object_ = premise.parts
     if not _is_open(subject) and subject != triple[0]:
@@ -418,7 +417,7 @@ def _applied(rule: LinearRule, triple: Triple) -> list[Triple]:
 
 
 def _made(kind: TriplesRead, premise: TriplePattern, head: TriplePattern) -> TriplesRead:
-    """The kind of what a rule concludes from triples of a kind."""
+    """The kind of the conclusions of a rule from triples of a kind."""
     own = written(head)
     predicate, object_ = own.predicate, own.object
     if predicate is None and head.predicate == premise.predicate:

@@ -1,12 +1,11 @@
-"""Which rules are evaluated together, and in which order (stratification)."""
+"""Stratification: the rules that are evaluated together, and their order."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from sensorstream.errors import ProgramError
-from sensorstream.model.terms import IRI
 from sensorstream.network.graph_components import strata
 from sensorstream.network.recursion.derivation_rule import (
     ComputedSort,
@@ -17,14 +16,14 @@ from sensorstream.network.recursion.derivation_rule import (
 from sensorstream.network.recursion.equality_rules import EqualityRules, equality_among
 from sensorstream.network.recursion.linear_rules import FlatClosure
 from sensorstream.network.recursion.termination import endless
-from sensorstream.network.recursion.triple_kinds import Read, TriplesRead, reads, written
+from sensorstream.network.recursion.triple_kinds import KindIndex, Read, reads, written
 
 
 @dataclass(frozen=True, slots=True)
 class Layer:
     """Clauses that are evaluated together; ``recursive`` if they read what they write.
 
-    ``equality`` are rules that belong to them, too, and are not evaluated.
+    ``equality`` are rules that belong to them, too, but are not evaluated.
     """
 
     clauses: tuple[RuleClause, ...]
@@ -32,26 +31,28 @@ class Layer:
     equality: EqualityRules | None = None
 
     def needs(self, rule: str) -> bool:
-        """Whether the layer is another one without a rule, as it is of equality."""
+        """Whether a rule is one of equality, so that the layer would be another one without it."""
         return self.equality is not None and any(each.name == rule for each in self.equality.rules)
 
 
 def stratified(rules: Iterable[DerivationRule], linear: FlatClosure | None = None) -> list[Layer]:
     """The clauses of all rules in layers, each after those that write what it reads.
 
-    ``linear`` is what follows at once from each triple that a clause writes.
-
-    Raises:
-        ProgramError: a rule's head cannot be written; a rule needs all triples of a kind that it
-            helps to derive (a cycle through negation); or new values might be computed from new
-            values without end (see :func:`~sensorstream.network.recursion.termination.endless`).
+    ``linear`` has the conclusions of each triple that a clause writes. Raises ProgramError if a
+    head cannot be written; if a rule needs all triples of a kind that it helps to derive (a cycle
+    through negation); or if new values might be computed from new values without end (see
+    :func:`~sensorstream.network.recursion.termination.endless`).
     """
     rules = tuple(rules)
     equality = equality_among(rules, () if linear is None else linear.rules)
     found = [clause for rule in rules for clause in clauses(rule)]
     needed = {clause: list(reads(clause.body.pattern)) for clause in found}
     feeds = _feeds(found, needed, linear)
-    sources = _reversed(feeds)
+    # The clauses that feed each clause, which must be one stratum below it.
+    sources: dict[RuleClause, dict[RuleClause, int]] = {clause: {} for clause in found}
+    for source, fed in feeds.items():
+        for reader in fed:
+            sources[reader][source] = 1
     recursive = dict[RuleClause, bool]()
 
     def check(members: list[RuleClause]) -> None:
@@ -71,13 +72,13 @@ def _layer(members: list[RuleClause], recursive: bool, equality: EqualityRules |
     if equality is not None:
         rest = tuple(clause for clause in members if clause.rule not in equality.rules)
         if len(rest) < len(members):
-            # What writes anything, and reads anything, is in one circle with all that reads.
+            # A rule that reads and writes any triple is in one cycle with all that reads.
             return Layer(rest, recursive, equality)
     return Layer(tuple(members), recursive)
 
 
 Feeds = dict[RuleClause, dict[RuleClause, Read]]
-"""For each clause, the clauses that read what it writes, each with such a read."""
+"""The clauses that read what each clause writes, each with such a read."""
 
 
 def _feeds(
@@ -85,10 +86,10 @@ def _feeds(
     needed: Mapping[RuleClause, Sequence[Read]],
     linear: FlatClosure | None,
 ) -> Feeds:
-    readers: dict[IRI | None, list[tuple[RuleClause, Read]]] = {}
+    readers = KindIndex[tuple[RuleClause, Read]]()
     for clause, its_reads in needed.items():
         for read in its_reads:
-            readers.setdefault(read.kind.predicate, []).append((clause, read))
+            readers.add(read.kind, (clause, read))
     feeds: Feeds = {}
     for clause in found:
         fed = feeds[clause] = {}
@@ -96,31 +97,11 @@ def _feeds(
         if linear is not None:
             kinds = {made: None for kind in kinds for made in sorted(linear.kinds(kind), key=str)}
         for kind in kinds:
-            for reader, read in _candidates(readers, kind):
+            for reader, read in readers.meeting(kind):
                 # A read that must wait for its stratum takes precedence over other reads.
-                if read.kind.meets(kind) and (reader not in fed or read.through):
+                if reader not in fed or read.through:
                     fed[reader] = read
     return feeds
-
-
-def _candidates(
-    readers: Mapping[IRI | None, list[tuple[RuleClause, Read]]], kind: TriplesRead
-) -> Iterator[tuple[RuleClause, Read]]:
-    if kind.predicate is None:
-        for each in readers.values():
-            yield from each
-    else:
-        yield from readers.get(kind.predicate, ())
-        yield from readers.get(None, ())
-
-
-def _reversed(feeds: Feeds) -> dict[RuleClause, dict[RuleClause, int]]:
-    """For each clause those that feed it, a stratum below it."""
-    sources: dict[RuleClause, dict[RuleClause, int]] = {clause: {} for clause in feeds}
-    for source, fed in feeds.items():
-        for reader in fed:
-            sources[reader][source] = 1
-    return sources
 
 
 def _check(members: Sequence[RuleClause], feeds: Feeds, linear: FlatClosure | None) -> None:

@@ -18,17 +18,17 @@ from sensorstream.network.recursion.triple_kinds import TriplesRead, written
 from sensorstream.sparql import algebra
 from sensorstream.sparql.algebra import Expression, Pattern, TriplePattern, Variable
 from sensorstream.sparql.variable_scope import certain, names_in
-from sensorstream.sparql.walk import triple_variables
+from sensorstream.sparql.walk import kept_in, triple_variables
 
 _Place: TypeAlias = tuple[TriplesRead, int]
-"""Triples of a kind, and which of their three parts."""
+"""A place of a term: a kind of triples, and which of their three parts."""
 _TRUE_FOR: Final = {
     "ISBLANK": (ComputedSort.NODE,),
     "ISIRI": (ComputedSort.NAME,),
     "ISURI": (ComputedSort.NAME,),
     "ISLITERAL": (),
 }
-"""By function, which sorts of computed terms it is true for; of a term of any sort all may be."""
+"""The sorts of computed terms for which each function is true; for ``ANY`` all may be."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,11 +42,11 @@ class _Move:
 def endless(
     members: Sequence[RuleClause], linear: FlatClosure | None
 ) -> Iterator[tuple[RuleClause, Invention]]:
-    """The inventions of recursive clauses whose terms may get to where these are computed from.
+    """The inventions of recursive clauses whose terms may reach what they are computed from.
 
-    ``linear`` is what follows at once from each triple that a clause writes. Where properties or
-    classes that other premises bind close the circle, it depends on the data: that counts for
-    values, but not for blank nodes, whose depth is bounded.
+    ``linear`` has the conclusions of each triple that a clause writes. If properties or classes
+    that other premises bind close the cycle, it depends on the data: that counts for values, but
+    not for blank nodes, whose depth is bounded.
     """
     found = [(clause, each) for clause in members for each in clause.invented]
     if not found:
@@ -72,7 +72,7 @@ def endless(
 
 
 class _Body:
-    """Where a body reads its variables, for terms of one sort; ``never`` are never of that."""
+    """The places where a body reads variables, for terms of a sort that ``never`` cannot have."""
 
     def __init__(
         self, patterns: Sequence[TriplePattern], never: frozenset[str], sort: ComputedSort
@@ -84,7 +84,7 @@ class _Body:
         self._joined = {name for name in named if named.count(name) > 1}
 
     def places(self, name: str) -> tuple[_Place, ...]:
-        """Where the body reads a variable; empty if the terms cannot stand there."""
+        """The places where the body reads a variable; empty if the terms cannot be there."""
         if name in self._never:
             return ()
         read = [each for each in self._patterns if name in names_in(each)]
@@ -93,7 +93,7 @@ class _Body:
         return _places(read, name)
 
     def _depends(self, triple: TriplePattern, name: str) -> bool:
-        """Whether other premises say what kind of triple this is."""
+        """Whether other premises decide the kind of a triple."""
         kind: list[object] = [triple.predicate]
         if triple.predicate == rdf.TYPE:
             kind.append(triple.object)
@@ -104,7 +104,7 @@ class _Body:
 
 
 def _reached(clause: RuleClause, invention: Invention, moves: Sequence[_Move]) -> list[_Place]:
-    """Where the new terms may come to stand."""
+    """The places that the new terms may reach."""
     found: dict[_Place, None] = {}
 
     def add(places: Iterable[_Place]) -> None:
@@ -126,7 +126,7 @@ def _reached(clause: RuleClause, invention: Invention, moves: Sequence[_Move]) -
 def _takes(
     clause: RuleClause, invention: Invention, sort: ComputedSort, reached: Sequence[_Place]
 ) -> bool:
-    """Whether a term that may stand at these places may be one that another is computed from."""
+    """Whether a term of the places reached may be one that another is computed from."""
     body = _body(clause, sort)
     return any(_is_within(body.places(name), reached) for name in invention.sources)
 
@@ -137,9 +137,9 @@ def _body(clause: RuleClause, sort: ComputedSort) -> _Body:
 
 
 def _is_within(places: Sequence[_Place], reached: Iterable[_Place]) -> bool:
-    """Whether a term that stands at all of some places may have come from those reached.
+    """Whether a term that is at all of ``places`` may have come from those reached.
 
-    A term at none comes from a part of the body that is not recursive.
+    A term without a place comes from a part of the body that is not recursive.
     """
     return bool(places) and all(
         any(part == other and kind.meets(there) for there, other in reached)
@@ -182,30 +182,21 @@ def _patterns(body: Pattern) -> Iterator[TriplePattern]:
     match body:
         case algebra.BGP(patterns):
             yield from patterns
-        case algebra.Join(left, right):
-            yield from _patterns(left)
-            yield from _patterns(right)
-        case (
-            algebra.Filter(_, inner)
-            | algebra.Extend(inner, _, _)
-            | algebra.LeftJoin(inner, _, _)
-            | algebra.Minus(inner, _)
-        ):
-            yield from _patterns(inner)
+        case _ if isinstance(body, algebra.OneByOne):
+            for each in kept_in(body):
+                yield from _patterns(each)
 
 
 def _never(body: Pattern, sort: ComputedSort) -> frozenset[str]:
     """The variables that a body keeps from having a computed term of a sort.
 
-    By its conditions, or because it reads them in a graph that rules do not write.
+    It does so by its conditions, or by reading them in a graph that rules do not write.
     """
     match body:
         case algebra.Filter(condition, inner):
             return _never(inner, sort) | frozenset(_kept(condition, sort))
-        case algebra.Join(left, right):
-            return _never(left, sort) | _never(right, sort)
-        case algebra.Extend(inner, _, _) | algebra.LeftJoin(inner, _, _) | algebra.Minus(inner, _):
-            return _never(inner, sort)
+        case _ if isinstance(body, algebra.OneByOne):
+            return frozenset().union(*(_never(each, sort) for each in kept_in(body)))
         case algebra.Graph(_, inner) | algebra.Window(_, inner):
             return certain(inner)
     return frozenset()

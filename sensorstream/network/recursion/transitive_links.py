@@ -1,8 +1,8 @@
-"""Transitive properties, link by link.
+"""Transitive properties, derived link by link.
 
-Where ``?x p ?y . ?y p ?z`` makes ``?x p ?z``, a pair is derived once for each way to part it in
-two: n³ derivations in a chain of n. But each pair also follows from a link, which has another
-reason than that rule, and a pair: n². So the first premise is read from the links alone.
+Where ``?x p ?y . ?y p ?z`` makes ``?x p ?z``, a pair is derived once for each way to split it: n³
+derivations in a chain of n. But each pair also follows from a pair and a link, which is a triple
+with another reason than that rule: n². So the first premise is read from the links alone.
 
 Source: the right-linear form of the transitive closure; Abiteboul, Hull, Vianu, "Foundations of
 Databases", 1995, section 13.
@@ -48,7 +48,7 @@ def transitive(clause: RuleClause) -> IRI | None:
 
 
 def _is_symmetric(property: IRI, linear: FlatClosure) -> bool:
-    """Whether a rule says so, of all triples of the property."""
+    """Whether a rule says that a property is symmetric, for all of its triples."""
     for rule in linear.rules:
         one, other = rule.premise.subject, rule.premise.object
         if (
@@ -64,10 +64,10 @@ def _is_symmetric(property: IRI, linear: FlatClosure) -> bool:
 
 
 class Links:
-    """The triples of transitive properties that hold for another reason than that.
+    """The triples of transitive properties that hold for another reason than transitivity.
 
-    A link is what somebody else has written, what ``is_written`` by the stratum for other rules, or
-    both; and each triple that ``is_copied`` by equality, as that may be its only reason.
+    A link is a triple that another writer has written, that ``is_written`` by the stratum for other
+    rules, or both; or one that ``is_copied`` by equality, as that may be its only reason.
     :meth:`follow` brings the index up to date; a triple that is over-deleted is no link until it
     comes back. O(1) per change of a triple of these properties. Memory: the links, and a number for
     each that other rules derive.
@@ -85,17 +85,17 @@ class Links:
         self._derived = derived
         self._is_written = is_written
         self._is_copied = is_copied
-        # How many solutions of other rules derive a triple.
+        # The number of solutions of other rules that derive a triple.
         self._others: dict[Triple, int] = {}
         self._touched = derived.follow(self._properties)
 
     def operator(
         self, network: Network, property: IRI, linear: FlatClosure | None
     ) -> tuple[Node, tuple[TriplePattern, ...]]:
-        """The solutions of a link and a pair, and the pairs that each makes.
+        """The operator of solutions of a link and a pair, and the pairs that each makes.
 
-        Where the property is symmetric, too, the pair the other way round is one: it also follows
-        from links, the other way round.
+        If the property is symmetric, too, each also makes the inverse pair, which follows from the
+        inverse links.
         """
 
         def make() -> Node:
@@ -109,7 +109,7 @@ class Links:
         return network.share(("links", property), make), pairs
 
     def counted(self, triples: Iterable[Triple], change: int) -> Iterator[Triple]:
-        """Note that other rules derive triples, or do not any more (``change`` is -1)."""
+        """Pass triples on, noting that other rules derive them, or no longer (``change`` is -1)."""
         properties, others = self._properties, self._others
         for triple in triples:
             if triple[1] in properties:
@@ -120,7 +120,7 @@ class Links:
             yield triple
 
     def follow(self) -> bool:
-        """Take in what has changed; whether anything had."""
+        """Take in changes; returns whether there were any."""
         if not self._touched:
             return False
         for triple in self._touched:

@@ -11,10 +11,11 @@ from sensorstream.network.graph_components import prune, reached
 from sensorstream.sparql import algebra
 from sensorstream.sparql.algebra import Path, Pattern, PatternTerm, TriplePattern, Variable
 from sensorstream.sparql.variable_scope import existences, expressions
+from sensorstream.sparql.walk import kept_in, optional_in, patterns_in
 
 T = TypeVar("T", bound=Hashable)
 Conclusions: TypeAlias = Callable[[Triple], Iterable[Triple]]
-"""What follows from one triple by the reasoner."""
+"""The triples that follow from one triple by the reasoner."""
 _ANY: Final = IRI("urn:any")
 _NAMES: Final[Mapping[type, str]] = {
     algebra.LeftJoin: "OPTIONAL",
@@ -22,12 +23,12 @@ _NAMES: Final[Mapping[type, str]] = {
     algebra.Group: "an aggregate",
     algebra.Slice: "LIMIT",
 }
-"""What patterns are called that are not called as their class is."""
+"""Names of patterns for people, where they differ from the name of the class."""
 
 
 @dataclass(frozen=True, slots=True)
 class TriplesRead:
-    """Triples with this predicate and object (the class, of ``rdf:type``); None is any."""
+    """A kind of triples: this predicate and object (the class, of ``rdf:type``); None is any."""
 
     predicate: IRI | None
     object: Term | None
@@ -62,10 +63,7 @@ def written(triple: TriplePattern) -> TriplesRead:
 
 
 def reads(pattern: Pattern, through: str | None = None) -> Iterator[Read]:
-    """The kinds that a pattern reads of the graph that rules write.
-
-    Windows and named graphs do not contain it.
-    """
+    """The kinds that a pattern reads of the graph that rules write, outside windows and GRAPH."""
     for expression in expressions(pattern):
         for found in existences(expression):
             yield from reads(found.pattern, through or "EXISTS")
@@ -73,21 +71,16 @@ def reads(pattern: Pattern, through: str | None = None) -> Iterator[Read]:
         case algebra.BGP(patterns):
             for triple in patterns:
                 yield from _of_triple(triple, through)
-        case algebra.LeftJoin(left, right) | algebra.Minus(left, right):
-            yield from reads(left, through)
-            yield from reads(right, through or _name(pattern))
-        case algebra.Join(left, right):
-            yield from reads(left, through)
-            yield from reads(right, through)
-        case algebra.Filter() | algebra.Extend() | algebra.Each():
-            yield from reads(pattern.pattern, through)
         case algebra.Window() | algebra.Graph():
             pass
+        case _ if isinstance(pattern, algebra.OneByOne | algebra.Each):
+            for each in kept_in(pattern):
+                yield from reads(each, through)
+            for each in optional_in(pattern):
+                yield from reads(each, through or _name(pattern))
         case _:
-            through = through or _name(pattern)
-            for name in ("pattern", "left", "right"):
-                if hasattr(pattern, name):
-                    yield from reads(getattr(pattern, name), through)
+            for each in patterns_in(pattern):
+                yield from reads(each, through or _name(pattern))
 
 
 def _name(pattern: Pattern) -> str:
@@ -126,18 +119,16 @@ def _kind(predicate: Path | Variable, object_: PatternTerm) -> TriplesRead:
 
 
 class KindIndex(Generic[T]):
-    """Things, each noted under kinds of triples: found by a kind without a look at all of them."""
+    """An index of things by kinds of triples, to find them without a look at all of them."""
 
     def __init__(self) -> None:
         self._found: dict[IRI | None, dict[Term | None, dict[T, None]]] = {}
 
     def add(self, kind: TriplesRead, thing: T) -> None:
-        """Note a thing under a kind."""
         objects = self._found.setdefault(kind.predicate, {})
         objects.setdefault(kind.object, {})[thing] = None
 
     def remove(self, kind: TriplesRead, thing: T) -> None:
-        """Forget what was added."""
         prune(self._found, kind.predicate, kind.object, thing)
 
     def meeting(self, kind: TriplesRead) -> Iterator[T]:
@@ -158,7 +149,7 @@ class KindIndex(Generic[T]):
 def with_conclusions(
     kinds: Iterable[TriplesRead], conclusions: Conclusions
 ) -> frozenset[TriplesRead]:
-    """Kinds of triples, and those of what the reasoner concludes from such triples."""
+    """Kinds of triples, and those of the conclusions of the reasoner from such triples."""
 
     def following(kind: TriplesRead) -> Iterator[TriplesRead]:
         if kind.predicate is not None:

@@ -1,4 +1,4 @@
-"""The rules of all texts, ready to fire: graphs, stores and levels; what is equal is shared."""
+"""The rules of all texts, ready to fire: graphs, stores and levels; equal ones are shared."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ from sensorstream.sparql.algebra import Pattern
 _Sees: TypeAlias = tuple[DatalogClause, ...] | None
 """The Datalog rules behind a selector; None: it reads the window."""
 Broken: TypeAlias = Callable[[Iterable[str], Exception], None]
-"""Is told the names of texts that cannot go on, and why."""
+"""Gets the names of texts that cannot go on, and the error."""
 Stores: TypeAlias = dict[tuple[_Sees, Plan, tuple[int, ...]], EventRows]
-"""The stores by what is in them: Datalog rules, selector, and the places they are asked by."""
+"""The stores by their content: Datalog rules, selector, and the places they are asked by."""
 
 
 @dataclass(slots=True)
 class _Fed:
-    """What gets the events of a channel at one level; channels have their ``turn``."""
+    """The stores and matchers for the events of a channel at one level; sorted by ``turn``."""
 
     turn: int
     stores: list[EventRows] = field(default_factory=list)
@@ -49,7 +49,7 @@ _Level: TypeAlias = dict[Channel, _Fed]
 
 
 class Assembly:
-    """All rules, ready to fire."""
+    """The rules of all texts, ready to fire."""
 
     def __init__(
         self,
@@ -61,10 +61,10 @@ class Assembly:
         network: Network,
         broken: Broken,
     ) -> None:
-        """``order`` has the level of each rule, ``windows`` the channels of windows.
+        """Assemble rules by ``order``, the level of each; ``windows`` are the channels of windows.
 
-        ``stores`` are those there are; what rules do not use any more is taken out. ``broken`` is
-        told of texts that cannot go on; they are left out if their graph cannot be made.
+        Of the existing ``stores``, those that rules use no more are removed. ``broken`` is called
+        with texts that cannot go on; they are left out if their graph cannot be made.
         """
         _date(rulesets, stores)
         self._knowledge = knowledge
@@ -82,7 +82,7 @@ class Assembly:
         for store in stores.values():
             store.wanted.clear()
             store.longest = 0
-        # The first level at which a rule reads a store, and whose events are in it.
+        # The first level at which a rule reads a store, and the channel of its events.
         self._first: dict[EventRows, tuple[int, Channel]] = {}
         matchers: dict[RuleMember, Matcher] = {}
         for members in _alike(rulesets, order, faults):
@@ -93,7 +93,7 @@ class Assembly:
                 _attach(ruleset, matchers)
         for unused in [key for key, store in stores.items() if store not in self._first]:
             del stores[unused]
-        # When stores have events that go: a moment costs those that have some.
+        # The times when stores lose events, so that a moment costs only these stores.
         self._expiry = Agenda()
         for store, (level, source) in self._first.items():
             self._fed(level, source).stores.append(store)
@@ -102,7 +102,7 @@ class Assembly:
         channels = [each for graph in self._graphs.values() for each in graph.channels.values()]
         for channel in channels:
             channel.trim()
-        # Those with solutions at every moment.
+        # The channels with solutions at every moment.
         self._standing = [each for each in channels if each.standing]
         self._by_predicate = _by_predicate(self._graphs.values())
         # The names of the texts that see a graph.
@@ -112,13 +112,13 @@ class Assembly:
         }
 
     def _matcher(self, members: Sequence[RuleMember], level: int) -> Matcher:
-        """Rules that run together, at a level."""
+        """Make the matcher of rules that run together, at a level."""
         ruleset, stores, first = members[0].ruleset, self._stores, self._first
 
         def store_of(events: Events, places: Sequence[int]) -> EventRows:
-            key = (_sees(ruleset, events), events.solutions, tuple(places))
+            key = (_sees(ruleset, events), events.source, tuple(places))
             store = stores.setdefault(key, EventRows(places))
-            # It gets its events when the first rule that reads it may fire.
+            # The store gets its events at the level of the first rule that reads it.
             if store not in first or first[store][0] > level:
                 first[store] = level, self._channel(ruleset, events)
             return store
@@ -132,7 +132,7 @@ class Assembly:
     def _channel(self, ruleset: Ruleset, events: Events) -> Channel:
         sees = _sees(ruleset, events)
         channels = self._windows if sees is None else self._graphs[sees].channels
-        return channels[events.solutions]
+        return channels[events.source]
 
     def _fed(self, level: int, channel: Channel) -> _Fed:
         channels = self._levels[level]
@@ -141,7 +141,6 @@ class Assembly:
         return channels[channel]
 
     def close(self) -> None:
-        """Let go of the graphs."""
         for each in self._graphs.values():
             each.close()
 
@@ -150,9 +149,9 @@ class Assembly:
     def fire(
         self, said: Iterable[Triple], time: Instant, stirred: Iterable[Channel]
     ) -> Iterator[list[Row]]:
-        """What rules make of a moment, level by level; then it ends.
+        """Fire the rules of a moment, level by level, and end it; returns the graphs they make.
 
-        ``said`` has happened; ``stirred`` are the channels of windows with a change.
+        ``said`` are its triples; ``stirred`` are the channels of windows with a change.
         """
         expiry = self._expiry
         while (due := expiry.next) is not None and due <= time:
@@ -185,7 +184,7 @@ class Assembly:
         time: Instant,
         fired: list[tuple[Matcher, list[MatchedRule]]],
     ) -> list[Row]:
-        """What the rules of a level make of the channels that may have events."""
+        """Fire the rules of a level for the channels that may have events."""
         concerned = [(level[each], each) for each in channels if each in level]
         concerned.sort(key=lambda each: each[0].turn)
         found = [(fed, channel.rows()) for fed, channel in concerned]
@@ -208,7 +207,7 @@ class Assembly:
         return made
 
     def _given(self, matcher: Matcher, firings: list[MatchedRule]) -> list[Row]:
-        """The graphs of firings, which are given to the roots of their rules."""
+        """Give the graphs of firings to the roots of their rules; returns the graphs."""
         made: list[Row] = []
         given: dict[Ruleset, list[Row]] = {}
         members, names = matcher.members, matcher.names
@@ -218,7 +217,7 @@ class Assembly:
             if len(matcher.rulesets) == 1:
                 given.setdefault(matcher.rulesets[0], []).extend(graphs)
                 continue
-            # A firing that makes no triple makes none for any rule.
+            # A firing without a triple has none for any member, so `graphs` may be empty.
             for member, row in zip(firing.members, graphs, strict=False):
                 given.setdefault(members[member].ruleset, []).append(row)
         for ruleset, rows in given.items():
@@ -228,7 +227,7 @@ class Assembly:
         return made
 
     def _say(self, triples: Iterable[Triple], graphs: dict[InstantGraph, None]) -> None:
-        """Triples happen, with what follows; ``graphs`` gets those that they concern."""
+        """Add triples, and what follows, to the moment; ``graphs`` gets the graphs concerned."""
         said: dict[InstantGraph, list[Triple]] = {}
         for triple in triples:
             for each in (triple, *self._knowledge.conclusions(triple)):
@@ -243,7 +242,7 @@ class Assembly:
                 self._break(graph, error)
 
     def _break(self, graph: InstantGraph, error: Exception) -> None:
-        """A graph is worth nothing any more: those who see it cannot go on."""
+        """Report the texts that read a graph, as its content cannot be used any more."""
         graph.stirred.clear()
         self._broken(self._readers[graph], error)
 
@@ -257,13 +256,13 @@ def _alike(
     order: Mapping[RuleMember, int],
     broken: Container[tuple[DatalogClause, ...]],
 ) -> Iterable[list[RuleMember]]:
-    """The rules that run together."""
+    """Groups of rules that run together."""
     found: dict[Hashable, list[RuleMember]] = {}
     for ruleset in rulesets:
         for number, likeness in enumerate(() if ruleset.sees in broken else ruleset.likenesses):
             member = RuleMember(ruleset, number)
             pattern = member.pattern
-            # What aggregates and absences are about, all members have seen.
+            # All members must have seen the same events for aggregates and absences.
             seen = any(each.pick is None for each in pattern.parts) and ruleset.since
             key = (_sees(ruleset, pattern.trigger), likeness, seen)
             found.setdefault(key, []).append(member)
@@ -271,7 +270,7 @@ def _alike(
 
 
 def _date(rulesets: Iterable[Ruleset], stores: Stores) -> None:
-    """Rules that are new take no events of moments before; what is in the stores is of such."""
+    """Let new rules take no events of earlier moments, which other rules may have in the stores."""
     times = [each.newest for each in stores.values()]
     times += [each.time for ruleset in rulesets for each in ruleset.restored or ()]
     newest = max((each for each in times if each is not None), default=None)
@@ -289,7 +288,7 @@ def _graphs(
 ) -> tuple[
     dict[tuple[DatalogClause, ...], InstantGraph], dict[tuple[DatalogClause, ...], Exception]
 ]:
-    """By the Datalog rules behind them: the graphs, and why others cannot be made."""
+    """The graphs by the Datalog rules behind them, and the errors of those that failed."""
     selectors: dict[tuple[DatalogClause, ...], dict[Plan, Pattern]] = {}
     for ruleset in rulesets:
         for plan, events in ruleset.channels.items():
@@ -323,7 +322,7 @@ def _attach(ruleset: Ruleset, matchers: Mapping[RuleMember, Matcher]) -> None:
 
 
 def _by_predicate(graphs: Iterable[InstantGraph]) -> dict[IRI | None, list[InstantGraph]]:
-    """The graphs that a property concerns; under None those that any does."""
+    """The graphs that a property concerns; at None, the graphs that any property does."""
     found: dict[IRI | None, list[InstantGraph]] = {None: []}
     for graph in graphs:
         if None in graph.predicates:

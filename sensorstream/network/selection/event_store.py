@@ -42,8 +42,8 @@ def key_of(terms: Iterable[Term | None]) -> Hashable:
 class EventRows(Kept):
     """The events of one selector that some rule wants, by the values at some places.
 
-    They are rows that begin with the time, twice, as of what starts and ends then; :attr:`longest`
-    is how long rules may ask for them. All operations are O(log n) for what they find.
+    They are rows that begin with the time, as start and end; :attr:`longest` is the length of time
+    for which rules may ask for them. All operations are O(log n) for what they find.
     """
 
     closing: Final = True
@@ -52,7 +52,7 @@ class EventRows(Kept):
         super().__init__(lambda row: key_of([row[2 + place] for place in places]), 0)
         self.longest: int = 0
         self.wanted: list[Wanted] = []
-        """One of these must be true of an event."""
+        """Tests of which an event must pass at least one."""
 
     def take(self, time: Instant, rows: Iterable[Row]) -> None:
         """Take in the events of a time, which is not before that of any other."""
@@ -60,7 +60,7 @@ class EventRows(Kept):
         self.add([(time, time, *row) for row in rows if any(wants(row) for wants in wanted)])
 
     def merge(self, events: Iterable[tuple[Instant, Row]]) -> None:
-        """Take in events of before; those that are here already are the same."""
+        """Add events of earlier times, except those that are here already."""
         here = list(self.happened())
         known = set(here)
         found = ((time, time, *row) for time, row in events)
@@ -72,23 +72,22 @@ class EventRows(Kept):
 
     @property
     def newest(self) -> Instant | None:
-        """The time of the last event."""
         return self._ends[-1][0] if self._ends else None
 
     @property
     def due(self) -> Instant | None:
-        """When the first event goes: no scope that ends then reaches it."""
+        """The time at which the first event goes, as no scope that ends then reaches it."""
         return self._ends[0][0] + self.longest + 1 if self._ends else None
 
     def skip(self, time: Instant) -> None:
-        """Nothing is left out: what is too old goes together."""
+        """Do nothing: events that are too old go together."""
 
     def elapse(self, time: Instant) -> None:
-        """Let go of what no scope that ends with a present event reaches."""
+        """Remove events that no scope that ends with a present event reaches."""
         self.forget(time)
 
     def lanes(self, key: Hashable) -> Sequence[Lane]:
-        """Where the events are that may have a key."""
+        """The lanes of the events that may have a key."""
         if key == LOOSE:
             return list(self._lanes.values())
         lane, loose = self._lanes.get(key), self._lanes.get(LOOSE)

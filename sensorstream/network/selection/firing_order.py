@@ -1,19 +1,16 @@
-"""In which order the rules of one moment fire: after those whose graphs they may see.
+"""The order in which the rules of one moment fire: after those whose graphs they may see.
 
-A text is read once. What asks for a kind of triples finds those that make it by index, so a text
-more costs what its rules depend on, and not a look at all rules.
+Each text is read once. The makers of a kind of triples are found by an index, so another text costs
+what its rules depend on, and not a look at all rules.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Final, TypeAlias
-from weakref import WeakValueDictionary
 
-from sensorstream.dotr.dotr_syntax import DatalogClause
 from sensorstream.errors import UnsupportedQuery
-from sensorstream.network.graph_components import strata
+from sensorstream.network.graph_components import reached, strata
 from sensorstream.network.recursion.triple_kinds import (
     Conclusions,
     KindIndex,
@@ -24,38 +21,25 @@ from sensorstream.network.recursion.triple_kinds import (
 )
 from sensorstream.network.selection.running_rules import RuleMember, Ruleset
 
-
-@dataclass(frozen=True, slots=True)
-class _Asked:
-    """Triples of a kind, which may be derived from others by Datalog rules."""
-
-    derived: KindIndex[TriplesRead]
-    kind: TriplesRead
-
-
-_Node: TypeAlias = RuleMember | _Asked
-"""A rule leads to what it asks for, and that to what it is derived from and the rules making it."""
-_Read: TypeAlias = dict[RuleMember, tuple[frozenset[_Asked], frozenset[TriplesRead]]]
-"""The rules of a text, each with what it asks for and makes."""
+_Node: TypeAlias = RuleMember | TriplesRead
+"""A rule leads to the kinds of triples that it depends on, and these to the rules making them."""
+_Read: TypeAlias = dict[RuleMember, tuple[frozenset[TriplesRead], frozenset[TriplesRead]]]
+"""The rules of a text, each with the kinds of triples that it depends on, and makes."""
 
 
 class Order:
     """The rules of all texts that run, in the order in which they fire."""
 
     def __init__(self, conclusions: Conclusions) -> None:
-        """``conclusions`` are those from one triple, the same until :meth:`renew`."""
+        """Make it; ``conclusions`` are those from one triple, the same until :meth:`renew`."""
         self._conclusions: Final = conclusions
         self._texts: dict[str, _Read] = {}
         self._makers = KindIndex[RuleMember]()
-        # What triples may be derived from by Datalog rules in one step, as long as some text asks.
-        self._derived = WeakValueDictionary[tuple[DatalogClause, ...], KindIndex[TriplesRead]]()
 
     def check(self, ruleset: Ruleset) -> None:
-        """Whether rules could run beside the others, in place of those of their name.
+        """Check that a text could run beside the others, in place of that of its name.
 
-        Raises:
-            UnsupportedQuery: they would see what they make themselves; the place is that of their
-                first rule in the circle.
+        Raises UnsupportedQuery, at its first rule in the cycle, if rules would see what they make.
         """
         before = self._texts.get(ruleset.name)
         self.add(ruleset)
@@ -67,7 +51,7 @@ class Order:
                 self._enter(before)
 
     def add(self, ruleset: Ruleset) -> None:
-        """Rules run from now on, in place of those of their name."""
+        """Add a text, in place of that of its name."""
         new = self._read(ruleset)
         self.drop(ruleset.name)
         self._enter(new)
@@ -79,31 +63,29 @@ class Order:
                 self._makers.add(kind, member)
 
     def drop(self, name: str) -> None:
-        """The rules of a text run no more, if there were any."""
+        """Remove a text, if it is there."""
         for member, (_, made) in self._texts.pop(name, {}).items():
             for kind in made:
                 self._makers.remove(kind, member)
 
     def renew(self) -> None:
-        """Other conclusions follow from now on."""
+        """Read all texts again, as other conclusions follow."""
         rulesets = [next(iter(each)).ruleset for each in self._texts.values()]
         self._texts, self._makers = {}, KindIndex()
-        self._derived.clear()
         for each in rulesets:
             self.add(each)
 
     def levels(self) -> dict[RuleMember, int]:
         """The level of each rule: it fires after all of lower ones.
 
-        Raises:
-            UnsupportedQuery: by conclusions that are new, rules see what they make themselves.
+        Raises UnsupportedQuery if, by new conclusions, rules see what they make themselves.
         """
         members = [member for each in self._texts.values() for member in each]
         levels = self._levels(members)
         return {each: levels[each] for each in members}
 
     def _levels(self, roots: Iterable[_Node], new: Ruleset | None = None) -> dict[_Node, int]:
-        """The levels of rules and of what they depend on; ``new`` is the text that is refused."""
+        """The levels of rules and of what they depend on; ``new`` is the text to refuse."""
 
         def check(found: list[_Node]) -> None:
             circle = [each for each in found if isinstance(each, RuleMember)]
@@ -118,24 +100,20 @@ class Order:
     def _sources(self, node: _Node) -> Iterable[_Node]:
         if isinstance(node, RuleMember):
             return self._texts[node.ruleset.name][node][0]
-        derived = (_Asked(node.derived, each) for each in node.derived.meeting(node.kind))
-        return (*derived, *self._makers.meeting(node.kind))
+        return self._makers.meeting(node)
 
     def _read(self, ruleset: Ruleset) -> _Read:
-        derived = self._derived.get(ruleset.sees)
-        if derived is None:
-            derived = self._derived[ruleset.sees] = KindIndex()
-            for clause in ruleset.sees:
-                read = {each.kind for each in reads(clause.body)}
-                kinds = map(written, clause.head)
-                for made in with_conclusions(kinds, self._conclusions) if read else ():
-                    for kind in read:
-                        derived.add(made, kind)
+        # The premises of each kind by Datalog rules, in one step.
+        derived = KindIndex[TriplesRead]()
+        for clause in ruleset.sees:
+            read = {each.kind for each in reads(clause.body)}
+            kinds = map(written, clause.head)
+            for made in with_conclusions(kinds, self._conclusions) if read else ():
+                for kind in read:
+                    derived.add(made, kind)
+        needed = {each: frozenset(reached(each, derived.meeting)) for each in {*ruleset.asked}}
         return {
-            RuleMember(ruleset, number): (
-                frozenset(_Asked(derived, each) for each in asked),
-                with_conclusions(made, self._conclusions),
-            )
+            RuleMember(ruleset, number): (needed[asked], with_conclusions(made, self._conclusions))
             for number, (asked, made) in enumerate(zip(ruleset.asked, ruleset.made, strict=True))
         }
 

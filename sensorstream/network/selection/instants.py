@@ -1,4 +1,4 @@
-"""The moments of rules over time: what happens at one makes events, these make rules fire.
+"""The moments of rules over time: a moment has events, at which rules fire.
 
 All that happens at one time is one moment, which ends when time moves on. The graphs that rules
 make belong to the moment that they fire at: rules of higher levels select from them.
@@ -30,7 +30,7 @@ _LOOK: Final = 256
 
 
 class Instants:
-    """All rules over time of one stream processor.
+    """The rules over time of one stream processor.
 
     ``now`` is the present, ``told`` is called with the graphs that rules make, and ``broken`` with
     the names of texts that cannot go on.
@@ -56,7 +56,7 @@ class Instants:
         self._rulesets: dict[str, Ruleset] = {}
         self._order = Order(knowledge.conclusions)
         self._moments = 0
-        # What the rulesets come to; made when it is needed.
+        # Made from the rulesets when it is needed.
         self._assembly: Assembly | None = None
         self._stores: Stores = {}
         self._windows: dict[Plan, Channel] = {}
@@ -67,16 +67,14 @@ class Instants:
 
     @property
     def idle(self) -> bool:
-        """Whether there are no rules."""
         return not self._rulesets
 
     @property
     def names(self) -> Iterable[str]:
-        """The names of all texts."""
         return tuple(self._rulesets)
 
     def ends(self, also: Ruleset | None = None) -> InstantKinds | None:
-        """What all rules, and those of another text, add to a moment and read of it."""
+        """The kinds that all rules, and those of another text, add to a moment and read of it."""
         rulesets = self._rulesets if also is None else {**self._rulesets, also.name: also}
         if not rulesets:
             return None
@@ -90,29 +88,25 @@ class Instants:
         return ends_of_rules(templates, read, self._knowledge.conclusions)
 
     def check(self, ruleset: Ruleset) -> None:
-        """Whether rules could run beside the others, in place of those of their name.
-
-        Raises:
-            UnsupportedQuery: they would see what they make themselves.
-        """
+        """Raise UnsupportedQuery if a text, replacing that of its name, would see what it makes."""
         self._order.check(ruleset)
 
     def begin(self, ruleset: Ruleset) -> None:
-        """Rules run from now on."""
+        """Start the rules of a text."""
         self._rulesets[ruleset.name] = ruleset
         self._order.add(ruleset)
         for plan, events in ruleset.channels.items():
             if events.mode is Mode.WINDOW and plan not in self._windows:
                 node = build(plan, self._network, {DEFAULT: self._knowledge.background})
                 channel = Channel(node, self._touch)
-                # A solution happens when it becomes one.
+                # A solution in a window is an event when it appears, and only then.
                 channel.standing = {}
                 self._windows[plan] = channel
                 self._network.listen(node, channel.changed)
         self._take_apart()
 
     def end(self, name: str) -> None:
-        """The rules of a text run no more."""
+        """Stop the rules of a text."""
         if self._rulesets.pop(name, None) is None:
             return
         self._order.drop(name)
@@ -128,12 +122,12 @@ class Instants:
         self._take_apart()
 
     def renew(self) -> None:
-        """The background knowledge has changed, and perhaps what follows from it."""
+        """Take in a change of the background knowledge, or of what follows from it."""
         self._order.renew()
         self._take_apart()
 
     def _take_apart(self) -> None:
-        """What the rulesets come to is to be made anew."""
+        """Discard the assembly, which is made anew when it is needed."""
         if self._assembly is not None:
             self._assembly.close()
         self._assembly = None
@@ -141,7 +135,7 @@ class Instants:
     # -- time -------------------------------------------------------------------------------
 
     def take(self, triples: Iterable[Triple], time: Instant) -> None:
-        """Triples happen at the present."""
+        """Take in triples of the present moment."""
         for triple in triples:
             self._pending[triple] = None
         self._time = time
@@ -159,17 +153,17 @@ class Instants:
         return self._time
 
     def skip(self, time: Instant) -> None:
-        """Nothing is left out."""
+        """Do nothing: no moment is left out."""
 
     def elapse(self, time: Instant) -> None:
-        """The moment ends."""
+        """End the moment: its rules fire."""
         self._time = None
         said, self._pending = self._pending, {}
         try:
             for rows in self._made().fire(said, time, self._stirred):
                 self._told(chain.from_iterable(map(triples_of, rows)), time)
         except BaseException:
-            # Half of a moment may stand in the graphs.
+            # The graphs may have half of a moment.
             self._take_apart()
             raise
         for channel in self._stirred:
@@ -182,14 +176,14 @@ class Instants:
     def _look(self, now: Instant) -> None:
         budget = self._network.budget
         for name, ruleset in self._rulesets.items():
-            # Stores may hold more for others.
+            # Stores may hold more, for other texts.
             if budget.kept(ruleset.size()) is not None:
                 overrun = budget.kept(ruleset.needed(now))
                 if overrun is not None:
                     self._broken((name,), overrun)
 
     def ready(self) -> None:
-        """All rules have stores by now: what they keep can be asked."""
+        """Make the stores of all rules, so that their content can be read."""
         if self._rulesets:
             self._made()
 
@@ -209,13 +203,13 @@ class Instants:
     # -- at rest ----------------------------------------------------------------------------
 
     def state(self) -> tuple[OpenOccurrences, ...]:
-        """What the present moment has said so far; between two events."""
+        """The triples of the present moment so far; to be read between two events."""
         if self._time is None:
             return ()
         return (OpenOccurrences(self._time, self._time, tuple(self._pending)),)
 
     def restore(self, waiting: Iterable[OpenOccurrences]) -> None:
-        """Go on from a :meth:`state`; the rules are there already."""
+        """Take a :meth:`state` back, after the rules have begun."""
         for channel in self._windows.values():
             channel.end()
         self._stirred.clear()

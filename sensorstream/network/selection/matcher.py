@@ -1,10 +1,10 @@
-"""Finds what rules fire on: the events that their pattern takes, for each event of the trigger.
+"""Finds the firings of rules: the events that their pattern takes, for each event of the trigger.
 
 Rules that differ only in tests of single events (``?v > 30``) run together as *members* of one
-matcher: what their events have in common with those taken before is found once for all.
-Conditions decide which events are candidates, before the first or last of them is taken. Of
-several candidates of the first or last moment all are taken. What is consumed is gone from the
-next moment on. So nothing depends on the order in which the events of one moment come.
+matcher, which joins their events with those taken before once for all. Conditions decide which
+events are candidates, before the first or last of them is taken. All candidates of the first or
+last moment are taken. A consumed event is gone from the next moment on. So nothing depends on the
+order in which the events of one moment come.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import heapq
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
-from itertools import groupby
+from itertools import chain, groupby
 from operator import itemgetter
 from typing import Final, TypeAlias
 
@@ -24,7 +24,7 @@ from sensorstream.network.aggregates import AggregationKind, kind_of
 from sensorstream.network.budget import Budget, Meter
 from sensorstream.network.expressions.expression_functions import Value, value_of
 from sensorstream.network.intervals.interval_node import Lane
-from sensorstream.network.rows import Row, slots_of
+from sensorstream.network.rows import Row, instantiated, slots_of
 from sensorstream.network.selection.event_store import EventRows, key_of
 from sensorstream.network.selection.member_tests import Members, MemberTests, Test, test_of_all
 from sensorstream.network.selection.running_rules import RuleMember
@@ -35,19 +35,20 @@ from sensorstream.network.selection.selection_plan import (
     own_and_cross,
 )
 from sensorstream.sparql.algebra import Aggregate, Comparison, Expression, Variable
+from sensorstream.sparql.walk import nodes
 
 Found: TypeAlias = tuple[Row, tuple[Instant, ...], Members]
-"""What is bound so far, the times of the events that are taken, and the rules that take them."""
+"""The bound values, the times of the events taken, and the rules that take them."""
 _PREFIX: Final = "urn:dotr:"
 _FIRST: Final = (0,)
 """Absences and aggregates are the same for all members."""
 StoreOf: TypeAlias = Callable[[Events, Sequence[int]], EventRows]
-"""The store of a label: its events, and the places of what is asked for."""
+"""Gives the store of a label, by its events and the places they are looked up by."""
 
 
 @dataclass(frozen=True, slots=True)
 class MatchedRule:
-    """Rules fire: the values of ``with``, and what is bound, with the times of the events."""
+    """A firing: the values of ``with``, the bound values, and the times of the events."""
 
     values: Row
     bound: Row
@@ -56,19 +57,19 @@ class MatchedRule:
 
 
 GraphsOf: TypeAlias = Callable[[MatchedRule, Sequence[Literal]], Iterator[Row]]
-"""From a firing and the names of the rules that fire to a row for each: name, terms of triples."""
+"""Makes a row of each rule that fires, from a firing and their names: name, terms of triples."""
 
 
 @dataclass(frozen=True, slots=True)
 class Candidates:
-    """How to find the events of a label that fit what is bound."""
+    """The events of a label that fit the bound values."""
 
     label: str
     store: EventRows
     keys: tuple[int, ...]
     own: MemberTests
     cross: Test | None
-    """A test of what is bound together with an event."""
+    """A test of the bound values together with an event."""
     scope: EventScope
 
     def span(self, times: Sequence[Instant]) -> tuple[Instant, Instant]:
@@ -88,12 +89,12 @@ class Candidates:
         return bool(self.own.passed(row))
 
     def lanes(self, bound: Row) -> Sequence[Lane]:
-        """Where its candidates are."""
+        """The lanes that have its candidates."""
         return self.store.lanes(key_of([bound[place] for place in self.keys]))
 
 
 class Matcher:
-    """Rules of one likeness while they run; ``store_of`` gives the events of their labels.
+    """Runs rules of one likeness; ``store_of`` gives the events of their labels.
 
     Rules with aggregates or absences are together only if they have seen the same moments.
     """
@@ -107,7 +108,7 @@ class Matcher:
         self.names = [Literal(each.rule.name) for each in patterns]
         self.graphs = maker(rule)
         self.rulesets = list(dict.fromkeys(each.ruleset for each in members))
-        # Rules of several texts have the rows of all of them.
+        # Rules of several texts share the limit of all of them.
         self._meter = Meter(budget)
         trigger = pattern.trigger
         names = list(trigger.variables)
@@ -117,7 +118,7 @@ class Matcher:
         self.candidates: list[Candidates] = []
         self._taken: list[tuple[Pick, Candidates]] = []
         self._later: list[tuple[Candidates, Callable[[Iterable[Row]], Row] | None]] = []
-        # The places of the variables of each label that is taken.
+        # The columns of the variables of each label that is taken.
         self._columns: list[slice] = []
         for number, part in enumerate(pattern.parts):
             alike = [each.parts[number].events for each in patterns]
@@ -169,11 +170,7 @@ class Matcher:
         return bool(self._accepts.passed(row))
 
     def firings(self, row: Row, time: Instant) -> list[MatchedRule]:
-        """What rules fire on because of an event of the trigger's selector.
-
-        Raises:
-            Overrun: that takes more than the limits.
-        """
+        """The firings by an event of the trigger's selector; raises Overrun beyond the limits."""
         members = self._accepts.passed(row)
         if not members:
             return []
@@ -182,7 +179,7 @@ class Matcher:
             found = [one for each in found for one in self._take(each, candidates, pick)]
             if not found:
                 return []
-            # Each text may have as many as the limit says.
+            # The limit counts for each text.
             rows = sum(len(each[2]) for each in found)
             self._meter.take(-(-rows // len(self.rulesets)))
         firings = []
@@ -194,7 +191,7 @@ class Matcher:
         return firings
 
     def _take(self, found: Found, candidates: Candidates, pick: Pick) -> Iterator[Found]:
-        """With each candidate, or with all of the first or last moment that has any."""
+        """Add each candidate, or all of the first or last moment that has any."""
         bound, times, members = found
         first, last = candidates.span(times)
         label = candidates.label if candidates.label in self.pattern.rule.consumed else None
@@ -224,7 +221,7 @@ class Matcher:
                 members = [each for each in members if each not in taking]
 
     def _seeing(self, members: Members, time: Instant) -> Members:
-        """The members that were there at a moment."""
+        """The members that were running at a moment."""
         assert self._since is not None
         return [m for m in members if (since := self._since[m]) is None or time >= since]
 
@@ -237,7 +234,7 @@ class Matcher:
             yield row[1], row[2:]
 
     def _completed(self, bound: Row, times: tuple[Instant, ...]) -> Row | None:
-        """What is bound, with the values of aggregates; None: something forbids it."""
+        """The bound values with those of aggregates; None: something forbids it."""
         for candidates, aggregation in self._later:
             rows = self._scope(bound, times, candidates)
             if aggregation is not None:
@@ -260,7 +257,7 @@ class Matcher:
                     yield row
 
     def consume(self, firings: Iterable[MatchedRule], now: Instant) -> None:
-        """The moment is over: what its firings consume is gone."""
+        """Consume the events of firings at the end of a moment."""
         if not self._consumes:
             return
         for firing in firings:
@@ -273,7 +270,7 @@ class Matcher:
 
 
 def _equality(test: Expression, names: Sequence[str], own: Sequence[str]) -> tuple[int, int] | None:
-    """The places of the two sides of an equality, in what is bound and in the event."""
+    """The places of the two sides of an equality: in the bound values, and in the event."""
     if not isinstance(test, Comparison) or test.operator != "=":
         return None
     for one, other in ((test.left, test.right), (test.right, test.left)):
@@ -300,62 +297,42 @@ def _aggregation(aggregate: Aggregate, names: Sequence[str]) -> Callable[[Iterab
 
 
 def maker(rule: TimedRule) -> GraphsOf:
-    """From a firing to the graphs of a rule and of those that run together with it.
+    """Make a function from a firing to the graphs of the rules that fire together.
 
     Identifiers and blank nodes are named after the firing: a replay names them again alike. What is
     no triple (an unbound end, a literal as subject) is left out.
     """
-    places = {name: place for place, (name, _) in enumerate(rule.values)}
-    ends = [end for t in rule.template for end in t.parts]
-    labels = list(dict.fromkeys(end for end in ends if isinstance(end, BlankNode)))
-    # What stands at each end: a place in the values, a label to name (negative), or a term.
-    cells = [
-        places[end.name]
-        if isinstance(end, Variable)
-        else -1 - labels.index(end)
-        if isinstance(end, BlankNode)
-        else end
-        for end in ends
-    ]
-    made = [(each in rule.identifiers, each[2:]) for each in labels]
+
+    def named(label: BlankNode, row: Row) -> Term:
+        if label in rule.identifiers:
+            return IRI(f"{_PREFIX}{row[-1]}-{label[5:]}")
+        return BlankNode(f"_:d{row[-1]}-{label[2:]}")
+
+    triples = instantiated(rule.template, [name for name, _ in rule.values], named=named)
+    is_plain = not any(nodes(rule.template, BlankNode))
 
     def graphs(firing: MatchedRule, names: Sequence[Literal]) -> Iterator[Row]:
         values = firing.values
-        found = [
-            each if not isinstance(each, int) else values[each] if each >= 0 else each
-            for each in cells
-        ]
-        terms: list[Term | int | None] = []
-        for place in range(0, len(found), 3):
-            s, p, o = found[place : place + 3]
-            if isinstance(s, IRI | BlankNode | int) and isinstance(p, IRI) and o is not None:
-                terms += (s, p, o)  # type: ignore[arg-type]
-        if not terms:
-            return
-        named = [place for place, each in enumerate(terms) if type(each) is int]
-        if not named:
-            for name in names:
-                yield (name, *terms)  # type: ignore[arg-type]
-            return
-        digest = _digest(firing)
-        row: list[Term | None]
-        for name in names:
-            mine = digest.copy()
-            mine.update(name.lexical.encode())
-            code = mine.hexdigest()
-            new = [
-                IRI(f"{_PREFIX}{code}-{label[3:]}") if new else BlankNode(f"_:d{code}-{label}")
-                for new, label in made
-            ]
-            row = [name, *terms]  # type: ignore[list-item]
-            for place in named:
-                row[place + 1] = new[-1 - terms[place]]  # type: ignore[operator]
-            yield tuple(row)
+        rows = [values] * len(names) if is_plain else _coded(firing, names)
+        found = triples(rows)
+        # The number of triples depends on the values alone.
+        size = len(found) // len(names)
+        for number, name in enumerate(names if size else ()):
+            yield (name, *chain.from_iterable(found[number * size : (number + 1) * size]))
 
     return graphs
 
 
+def _coded(firing: MatchedRule, names: Sequence[Literal]) -> Iterator[Row]:
+    """The values of a firing for each rule, with a code of both."""
+    digest = _digest(firing)
+    for name in names:
+        mine = digest.copy()
+        mine.update(name.lexical.encode())
+        yield (*firing.values, IRI(mine.hexdigest()))
+
+
 def _digest(firing: MatchedRule) -> blake2b:
-    """Of what was bound and when; the name of the rule is still to come."""
+    """A hash of the bound values and times, to which the name of the rule is to be added."""
     terms = ["" if each is None else each.n3 for each in firing.bound]
     return blake2b("\x00".join((repr(firing.times), *terms, "")).encode(), digest_size=12)

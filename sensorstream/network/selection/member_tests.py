@@ -1,7 +1,7 @@
 """The tests that rules of one matcher make of a single event: ``?v > 30`` and ``?v > 40``.
 
-A test that differs only in its constant is asked once for all: constants stand in their order, or
-by their value. So an event costs the rules that it concerns, not all there are.
+A test that differs only in its constant is made once for all rules, as the constants are sorted or
+hashed. So an event costs the rules that it concerns, not all there are.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class MemberTests:
         own = [[test for test in each if test not in shared] for each in tests]
         self._everyone: Members = range(len(tests))
         self._index: _Index | None = None
-        # What is left to ask of those that the index finds.
+        # The remaining tests of the members that the index finds.
         self._rest = self._tests = [test_of_all(each, names) for each in own]
         for place, alike in enumerate(zip(*own, strict=False)):
             if len(tests) == 1 or len({len(each) for each in own}) > 1:
@@ -41,7 +41,7 @@ class MemberTests:
             self._rest = [test_of_all(each, names) for each in rest]
 
     def passed(self, row: Row, members: Members | None = None) -> Members:
-        """The members of which all tests are true, of some or of all."""
+        """The members, among those given or all, whose tests are all true."""
         if self._common is not None and not self._common(row):
             return ()
         if self._index is None:
@@ -79,7 +79,7 @@ def _index_of(tests: Sequence[Expression], names: Sequence[str]) -> _Index | Non
 
 
 class _Index:
-    """``?v > 30``: the members by their constants, which stand in their order."""
+    """The members by the constants of their tests ``?v > 30``, which are sorted."""
 
     def __init__(self, place: int, operator: str, constants: Sequence[IRI | Literal]) -> None:
         self.operator = operator
@@ -92,7 +92,6 @@ class _Index:
             self._members.setdefault(each, []).append(member)
 
     def found(self, row: Row) -> Members:
-        """The members whose test is true."""
         members = self._members
         return [m for c in self._constants.passed(row[self._place]) for m in members[c]]
 
@@ -101,6 +100,6 @@ Test: TypeAlias = Callable[[Row], bool]
 
 
 def test_of_all(conditions: Sequence[Expression], names: Sequence[str]) -> Test | None:
-    """Whether all conditions are true of a row with these names; None: there is none."""
+    """Make the test of all conditions on a row with these names; None if there are none."""
     places = slots_of(names)
     return all_of([test_of(each, places) for each in conditions])

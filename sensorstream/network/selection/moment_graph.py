@@ -1,4 +1,4 @@
-"""What holds at one moment: background knowledge, what happens, and what follows by Datalog."""
+"""The content of one moment: background, what happens, and what follows by Datalog."""
 
 from __future__ import annotations
 
@@ -30,20 +30,19 @@ from sensorstream.sparql.algebra import BGP, Pattern
 class Channel:
     """The events of one selector at the moment at work.
 
-    ``standing`` are the solutions that hold at every moment; ``stirred`` is told of changes.
+    ``standing`` are the solutions that hold at every moment; ``stirred`` is called at changes.
     """
 
     def __init__(self, node: Node, stirred: Callable[[Channel], None]) -> None:
         self.node = node
         self.standing = dict[Row, int](net(node.rows(), ()))
         self.wanted: list[Wanted] = []
-        """One of these must be true of a solution that holds at every moment."""
+        """Tests of which a standing solution must pass at least one."""
         self._stirred = stirred
         self._added: list[Row] = []
         self._removed: list[Row] = []
 
     def changed(self, added: list[Row], removed: list[Row]) -> None:
-        """The operator's output has changed."""
         self._added += added
         self._removed += removed
         self._stirred(self)
@@ -58,7 +57,7 @@ class Channel:
         return [row for row, number in counts.items() if number > 0]
 
     def trim(self) -> None:
-        """Leave out what stands and no rule wants."""
+        """Remove standing solutions that no rule wants."""
         self.standing = {
             row: number
             for row, number in self.standing.items()
@@ -66,7 +65,7 @@ class Channel:
         }
 
     def end(self) -> None:
-        """The moment is over."""
+        """Forget the changes, as the moment is over."""
         self._added.clear()
         self._removed.clear()
 
@@ -74,9 +73,8 @@ class Channel:
 class InstantGraph:
     """The graph of each moment in turn, for selectors that see the same Datalog rules.
 
-    Of the background it holds the triples that a selector or a rule body may match. What follows
-    from the background alone is derived once. A moment costs what it says and what follows from
-    that.
+    It holds the background triples that a selector or a rule body may match. What follows from the
+    background alone is derived once. A moment costs its triples and what follows from them.
     """
 
     def __init__(
@@ -86,11 +84,7 @@ class InstantGraph:
         knowledge: Knowledge,
         budget: Budget,
     ) -> None:
-        """Derive what follows from the background.
-
-        Raises:
-            Overrun: that takes more than the budget.
-        """
+        """Derive what follows from the background; raises Overrun beyond the budget."""
         kinds = {read.kind for each in selectors.values() for read in reads(each)}
         kinds |= {read.kind for each in clauses for read in reads(each.body)}
         self._kb = KnowledgeBase()
@@ -117,7 +111,7 @@ class InstantGraph:
         self._said: list[Triple] = []
 
     def say(self, triples: Iterable[Triple]) -> None:
-        """These triples happen at the moment at work, too."""
+        """Add triples to the moment at work."""
         marks = self._kb.marks
         window = int(Origin.WINDOW)
         new = [each for each in dict.fromkeys(triples) if not marks(each) & window]
@@ -126,7 +120,7 @@ class InstantGraph:
         self._settle()
 
     def end(self) -> None:
-        """The moment is over: only the background is left."""
+        """End the moment: only the background is left."""
         self._kb.apply(Origin.WINDOW, Delta(0, removed=tuple(self._said)))
         self._said = []
         self._settle()
@@ -138,7 +132,6 @@ class InstantGraph:
         self.stirred[channel] = None
 
     def close(self) -> None:
-        """Let go of everything."""
         self._network.close()
 
     def _settle(self) -> None:
@@ -189,9 +182,8 @@ def relevant(clauses: Sequence[DatalogClause], kinds: Iterable[TriplesRead]) -> 
 def check_clauses(wanted: Sequence[DatalogClause]) -> None:
     """Check the Datalog rules that contribute to selectors.
 
-    Raises:
-        UnsupportedQuery: a body cannot be kept in step, or a rule needs through ``not`` what it
-            helps to derive; at the place of the first rule that is one too many.
+    Raises UnsupportedQuery if a body cannot be kept in step, or a rule needs through ``not`` what
+    it helps to derive; at the place of the first rule that makes it so.
     """
     wanted = [each for each in wanted if not is_fact(each)]
     for each in wanted:
@@ -205,7 +197,7 @@ def check_clauses(wanted: Sequence[DatalogClause]) -> None:
             raise UnsupportedQuery(error.message, position=each.position) from None
     if _fault(wanted) is None:
         return
-    # A rule more never makes a program better: the shortest beginning with a fault ends there.
+    # More rules never remove a fault: the shortest prefix with a fault ends with its rule.
     first = bisect_left(range(1, len(wanted)), True, key=lambda n: _fault(wanted[:n]) is not None)
     fault = _fault(wanted[: first + 1])
     assert fault is not None

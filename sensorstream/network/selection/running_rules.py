@@ -1,4 +1,4 @@
-"""The rules of one text while they run, and the node through which they give out their graphs."""
+"""The rules of one text while they run, and the node that gives out their graphs."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _SPARED = 16
 class Consumed(dict[tuple[str, Event], None]):
     """The events that a rule has consumed, with their labels.
 
-    ``keeps`` is how long the rule may ask for them, in units of the time line.
+    ``keeps`` is the time for which the rule may ask for each label, in units of the time line.
     """
 
     def __init__(self, keeps: Mapping[str, int]) -> None:
@@ -34,7 +34,7 @@ class Consumed(dict[tuple[str, Event], None]):
         self._most = _SPARED
 
     def forget(self, now: Instant) -> None:
-        """Let go of those that no scope reaches: O(1) for each that was taken."""
+        """Forget events that no scope reaches: O(1) for each that was taken."""
         if len(self) > self._most:
             for label, event in list(self):
                 if event[0] < now - self._keeps[label]:
@@ -47,7 +47,7 @@ class KeptEvent:
     """An event that a store keeps, or that a rule has consumed."""
 
     store: int
-    """The number of the store, or that of the rule with its consumed events, from -1 downwards."""
+    """The number of the store; for the consumed events of a rule, from -1 downwards."""
     label: str
     row: Row
     time: Instant
@@ -58,26 +58,23 @@ class Firings(Node):
 
     def __init__(self, patterns: RulePlans, kept: Callable[[], int]) -> None:
         super().__init__((), (), ())
-        self._patterns = patterns
+        self.text = patterns.text
         self._kept = kept
         self._pending: list[Row] = []
 
     def take(self, rows: Iterable[Row]) -> None:
-        """Rules have fired; the network has to be told."""
+        """Add graphs of rules that have fired; the caller has to wake the node."""
         self._pending += rows
 
     def flush(self) -> None:
         self.added, self._pending = self._pending, []
 
     def rows(self) -> Iterable[Row]:
-        """Nothing: what happened is over."""
+        """Return nothing, as what has happened is over."""
         return ()
 
     def size(self) -> int:
         return self._kept()
-
-    def describe(self) -> str:
-        return self._patterns.text
 
 
 def rule_of(row: Row) -> str:
@@ -93,7 +90,7 @@ def triples_of(row: Row) -> list[Triple]:
 
 
 class StoreReading:
-    """What the rules of a text take from a store, which rules of others may use, too."""
+    """The events that the rules of a text take from a store, which other texts may use, too."""
 
     def __init__(self, store: EventRows) -> None:
         self.store = store
@@ -101,14 +98,14 @@ class StoreReading:
         self.wanted: list[Wanted] = []
 
     def take(self, keeps: int, wanted: Wanted) -> None:
-        """A rule needs some events for some time."""
+        """Add the events that a rule wants, for the time it needs them."""
         self.keeps = max(self.keeps, keeps)
         self.wanted.append(wanted)
         self.store.longest = max(self.store.longest, keeps)
         self.store.wanted.append(wanted)
 
     def events(self, since: Instant | None, now: Instant | None) -> Iterator[tuple[Instant, Row]]:
-        """Its events from a time on; ``now`` leaves out those that no rule of the text needs."""
+        """The events since a time; with ``now``, only those that some rule of the text needs."""
         for _, time, *cells in self.store.happened():
             row = tuple(cells)
             if (since is not None and time < since) or (
@@ -128,16 +125,16 @@ class Ruleset:
         self.clauses = tuple(clauses)
         self.root = Firings(patterns, self.size)
         self.readings: list[StoreReading] | None = None
-        """The stores that its rules read, in the order of the rules; None: they have none yet."""
+        """The stores that its rules read, in the order of the rules; None: not made yet."""
         self.since: Instant | None = None
         """The first moment whose events are for these rules; None: all that stores have."""
         self.consumed = [
             Consumed({label: dict(each.keeps)[label] for label in each.rule.consumed})
             for each in patterns.patterns
         ]
-        """What each rule has consumed."""
+        """The events that each rule has consumed."""
         self.restored: list[KeptEvent] | None = None
-        """What the stores are to be given."""
+        """The events that the stores are to be given."""
 
     @cached_property
     def channels(self) -> dict[Plan, Events]:
@@ -145,17 +142,17 @@ class Ruleset:
         found: dict[Plan, Events] = {}
         for pattern in self.patterns.patterns:
             for each in _events(pattern):
-                found.setdefault(each.solutions, each)
+                found.setdefault(each.source, each)
         return found
 
     @cached_property
     def likenesses(self) -> tuple[Hashable, ...]:
-        """What each rule has in common with those that it may run together with."""
+        """The :func:`.likeness` of each rule."""
         return tuple(likeness(each) for each in self.patterns.patterns)
 
     @cached_property
     def longest(self) -> int:
-        """For how long any event is kept, in units of the time line."""
+        """The longest time that any event is kept, in units of the time line."""
         lengths = (units for each in self.patterns.patterns for _, units in each.keeps)
         return max(lengths, default=0)
 
@@ -172,7 +169,7 @@ class Ruleset:
             if each.mode is Mode.INSTANT:
                 found[plan] = frozenset(read.kind for read in reads(each.pattern))
         return tuple(
-            frozenset().union(*(found.get(each.solutions, ()) for each in _events(pattern)))
+            frozenset().union(*(found.get(each.source, ()) for each in _events(pattern)))
             for pattern in self.patterns.patterns
         )
 
@@ -184,19 +181,18 @@ class Ruleset:
 
     @cached_property
     def made(self) -> tuple[frozenset[TriplesRead], ...]:
-        """The kinds of triples that each rule makes."""
         return tuple(frozenset(map(written, each.rule.template)) for each in self.patterns.patterns)
 
     def size(self) -> int:
-        """At most how many events are kept for these rules."""
+        """An upper bound of the events kept for these rules."""
         return sum(len(each.store) for each in self.readings or ())
 
     def needed(self, now: Instant) -> int:
-        """How many events these rules would keep without any others."""
+        """The number of events these rules would keep without any others."""
         return sum(1 for each in self.readings or () for _ in each.events(self.since, now))
 
     def kept(self) -> Iterator[KeptEvent]:
-        """What must survive a restart."""
+        """The events that must survive a restart."""
         yield from self.restored or ()
         for number, reading in enumerate(self.readings or ()):
             for time, row in reading.events(self.since, None):
@@ -208,7 +204,7 @@ class Ruleset:
                         yield KeptEvent(-number, label, row, time)
 
     def keep(self, events: Iterable[KeptEvent], since: Instant | None) -> None:
-        """Go on from :meth:`kept`, before the rules have stores."""
+        """Take the events of :meth:`kept` back, before the rules have stores."""
         self.since = since
         self.restored = []
         for each in events:
@@ -220,19 +216,18 @@ class Ruleset:
 
 @dataclass(frozen=True, slots=True)
 class RuleMember:
-    """A rule: the number of its pattern in its text."""
+    """A rule, by the number of its pattern in its text."""
 
     ruleset: Ruleset
     number: int
 
     @property
     def pattern(self) -> RulePlan:
-        """Its pattern."""
         return self.ruleset.patterns.patterns[self.number]
 
 
 def _events(pattern: RulePlan) -> Iterator[Events]:
-    """All that a rule selects."""
+    """The events that a rule selects, those of its trigger first."""
     yield pattern.trigger
     for part in pattern.parts:
         yield part.events

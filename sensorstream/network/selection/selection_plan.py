@@ -26,7 +26,7 @@ from sensorstream.dotr.dotr_syntax import (
 )
 from sensorstream.errors import NotIncremental, QueryError, UnsupportedQuery
 from sensorstream.model.terms import IRI, Literal
-from sensorstream.network.plan.nodes import Plan
+from sensorstream.network.plan.nodes import Plan, PlanOverOne
 from sensorstream.network.plan.planner import plan_in_step
 from sensorstream.network.query_sources import DEFAULT, INSTANT, Sources, TripleSource
 from sensorstream.sparql import algebra
@@ -38,23 +38,18 @@ from sensorstream.sparql.walk import replaced
 
 
 @dataclass(frozen=True, slots=True)
-class Events(Plan):
-    """The events of a label: solutions of ``solutions`` that meet the tests.
+class Events(PlanOverOne):
+    """The events of a label: solutions of ``source`` that meet the tests.
 
-    ``pattern`` is what they are solutions of, ``variables`` are called as in the expressions of the
-    rule. The tests may also name variables of events taken before.
+    ``pattern`` is the pattern of the solutions, ``variables`` have their names in the expressions
+    of the rule. The tests may also name variables of events taken before.
     """
 
     label: str
     mode: Mode
-    solutions: Plan
     pattern: algebra.Pattern
     variables: tuple[str, ...] = field()
     tests: tuple[Expression, ...]
-
-    @property
-    def inputs(self) -> tuple[Plan, ...]:
-        return (self.solutions,)
 
     @property
     def text(self) -> str:
@@ -63,10 +58,10 @@ class Events(Plan):
 
 @dataclass(frozen=True, slots=True)
 class EventScope:
-    """A span of time, both ends included; times are those of events the rule has taken.
+    """A span of time, both ends included, between times of events the rule has taken.
 
-    It ends with the event at the place ``end``, and begins ``length`` before it, or with the
-    event at ``start``.
+    It ends with the event at the place ``end``, and begins ``length`` before it, or with the event
+    at ``start``.
     """
 
     end: int
@@ -76,7 +71,7 @@ class EventScope:
 
 @dataclass(frozen=True, slots=True)
 class RulePart(Plan):
-    """What a rule asks of the events of a scope.
+    """A part of a rule about the events of a scope.
 
     By ``pick`` it takes each, the first or the last. With an ``aggregate``, ``variable`` is its
     value over all of them. With neither, there must be none.
@@ -107,9 +102,9 @@ class RulePart(Plan):
 
 @dataclass(frozen=True, slots=True)
 class RulePlan(Plan):
-    """The pattern of a rule. ``conditions`` are about values of aggregates.
+    """The pattern of a rule; ``conditions`` are on values of aggregates.
 
-    ``keeps`` is how long an event of each label is needed, in units of the time line.
+    ``keeps`` is the time an event of each label is needed, in units of the time line.
     """
 
     rule: TimedRule
@@ -138,7 +133,7 @@ class RulePlan(Plan):
 
 @dataclass(frozen=True, slots=True)
 class RulePlans(Plan):
-    """All patterns of one text."""
+    """The patterns of one text."""
 
     patterns: tuple[RulePlan, ...]
 
@@ -156,7 +151,7 @@ class RulePlans(Plan):
 
 
 def likeness(pattern: RulePlan) -> Hashable:
-    """What rules have in common that run together.
+    """A key that is equal for rules that run together.
 
     They may differ in their names, and in tests of single events that they take.
     """
@@ -179,11 +174,11 @@ def likeness(pattern: RulePlan) -> Hashable:
 
 def _shape(events: Events) -> Hashable:
     cross = tuple(own_and_cross(events)[1])
-    return events.label, events.solutions, events.pattern, events.variables, cross
+    return events.label, events.source, events.pattern, events.variables, cross
 
 
 def own_and_cross(events: Events) -> tuple[list[Expression], list[Expression]]:
-    """The tests of an event by itself, and those together with what was taken before."""
+    """The tests of an event alone, and those together with events taken before."""
     names = set(events.variables)
     own, cross = list[Expression](), list[Expression]()
     for test in events.tests:
@@ -194,15 +189,14 @@ def own_and_cross(events: Events) -> tuple[list[Expression], list[Expression]]:
 # -- from rules to their plans ---------------------------------------------------------------
 
 Length: TypeAlias = Callable[[timedelta], int]
-"""The units of the time line in a length of time."""
+"""Converts a length of time to units of the time line."""
 
 
 def plan_rules(program: TimedProgram, length: Length) -> RulePlans:
-    """The plans of all rules of a text.
+    """Plan all rules of a text.
 
-    Raises:
-        UnsupportedQuery: a selector cannot be kept in step, or a condition names what is not
-            known where it is asked.
+    Raises UnsupportedQuery if a selector cannot be kept in step, or a condition names what is not
+    known where it is tested.
     """
     selectors = [each for rule in program.rules for each in rule.selectors]
     parted = {each.position: _base(each) for each in selectors}
@@ -222,7 +216,7 @@ def plan_rules(program: TimedProgram, length: Length) -> RulePlans:
 
 
 def _refusal(error: QueryError, selector: Selector, source: TripleSource) -> UnsupportedQuery:
-    """Why a selector cannot be planned, at the place in its text."""
+    """The error of a selector that cannot be planned, at the place in its text."""
     query = selector.reading().meaning
     try:
         plan_in_step(query.form.pattern, Sources(source), query.base)
@@ -236,7 +230,7 @@ def _refusal(error: QueryError, selector: Selector, source: TripleSource) -> Uns
 
 
 def _base(selector: Selector) -> tuple[algebra.Pattern, tuple[Expression, ...]]:
-    """The pattern of a selector without the comparisons that a rule can make itself."""
+    """The pattern of a selector without the comparisons that a rule can make itself; and these."""
     pattern = selector.query.form.pattern
     if not isinstance(pattern, Project) or not isinstance(pattern.pattern, Filter):
         return pattern, ()
@@ -279,16 +273,16 @@ def _planned(rule: TimedRule, solutions: SolutionsOf, length: Length) -> RulePla
     def events(selector: Selector) -> Events:
         pattern, made, moved = solutions(selector, rule.mode)
         return Events(
+            made,
             selector.label,
             rule.mode,
-            made,
             pattern,
             selector.names,
             (*moved, *tests[selector.label]),
         )
 
     places = {rule.trigger.label: 0}
-    # How long before the trigger the event of a label may be.
+    # The longest time between the event of a label and the trigger.
     ago = {rule.trigger.label: 0}
     keeps: dict[str, int] = {}
 
@@ -321,13 +315,13 @@ def _planned(rule: TimedRule, solutions: SolutionsOf, length: Length) -> RulePla
                 values.append(RulePart(found, span, None, variable, aggregate))
             case Absence():
                 absent.append(RulePart(found, span))
-    # Absences last: they are asked of what is known by then.
+    # Absences last: they use all that is known by then.
     parts = (*taken, *values, *absent)
     return RulePlan(rule, events(rule.trigger), parts, conditions, tuple(keeps.items()))
 
 
 def _shared_out(rule: TimedRule) -> tuple[dict[str, list[Expression]], tuple[Expression, ...]]:
-    """The conditions of each label, which is the last they name, and those about aggregates."""
+    """The conditions by label, the last one they name, and those about aggregates."""
     labels = {name: each.label for each in rule.selectors for name in each.names}
     values = {each.variable for each in rule.parts if isinstance(each, ScopeAggregation)}
     taken = [rule.trigger.label]

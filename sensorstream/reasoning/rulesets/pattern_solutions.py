@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
-from dataclasses import replace
 from typing import TypeAlias
 
 from sensorstream.errors import NotIncremental, UnsupportedQuery
@@ -21,8 +20,8 @@ from sensorstream.sparql.algebra import (
     Variable,
 )
 from sensorstream.sparql.values import truth
-from sensorstream.sparql.variable_scope import existences, in_scope, names_in
-from sensorstream.sparql.walk import children, nodes, replaced
+from sensorstream.sparql.variable_scope import conjuncts, existences, in_scope, names_in, own_names
+from sensorstream.sparql.walk import kept_in, nodes, replaced, with_kept
 
 Binding: TypeAlias = Mapping[str, Term]
 """Terms by the names of variables."""
@@ -227,21 +226,11 @@ def eaches_of(body: Pattern) -> Iterator[algebra.Each]:
 
 
 def _parts(body: Pattern, in_graphs: bool = False) -> Iterator[Pattern]:
-    match body:
-        case algebra.Join(left, right):
-            yield from _parts(left, in_graphs)
-            yield from _parts(right, in_graphs)
-        case (
-            algebra.Filter(_, inner)
-            | algebra.Extend(inner, _, _)
-            | algebra.LeftJoin(inner, _, _)
-            | algebra.Minus(inner, _)
-        ):
-            yield from _parts(inner, in_graphs)
-        case algebra.Graph(_, inner) if in_graphs:
-            yield from _parts(inner, in_graphs)
-        case _:
-            yield body
+    if isinstance(body, algebra.OneByOne) or (in_graphs and isinstance(body, algebra.Graph)):
+        for each in kept_in(body):
+            yield from _parts(each, in_graphs)
+    else:
+        yield body
 
 
 def changed(
@@ -258,14 +247,8 @@ def changed(
             return each(body)
         case algebra.Join(left, right):
             return together(changed(left, triple, each), changed(right, triple, each))
-        case algebra.Filter(condition, inner):
-            return algebra.Filter(condition, changed(inner, triple, each))
-        case algebra.Extend(inner, variable, expression):
-            return algebra.Extend(changed(inner, triple, each), variable, expression)
-        case algebra.LeftJoin(inner, right, condition):
-            return algebra.LeftJoin(changed(inner, triple, each), right, condition)
-        case algebra.Minus(inner, right):
-            return algebra.Minus(changed(inner, triple, each), right)
+        case _ if isinstance(body, algebra.OneByOne):
+            return with_kept(body, (changed(inner, triple, each) for inner in kept_in(body)))
     return body
 
 
@@ -321,12 +304,8 @@ class Substitution:
                         left = each if left is None else algebra.And(left, each)
                 below = self._undecided(inner, names)
                 return below if left is None else algebra.Filter(left, below)
-            case algebra.Join(one, other):
-                return algebra.Join(self._undecided(one, names), self._undecided(other, names))
-            case algebra.Extend(inner, variable, expression):
-                return algebra.Extend(self._undecided(inner, names), variable, expression)
-            case algebra.LeftJoin() | algebra.Minus():
-                return replace(body, left=self._undecided(body.left, names))
+            case _ if isinstance(body, algebra.OneByOne):
+                return with_kept(body, (self._undecided(each, names) for each in kept_in(body)))
         return body
 
     def _decides(self, condition: Expression, names: Set[str]) -> bool:
@@ -390,7 +369,7 @@ def can_be_substituted(body: Pattern, named: Set[str], blank: Set[str]) -> bool:
                     return False
             case algebra.Filter(condition, inner):
                 for each in conjuncts(condition):
-                    mentioned = _names(each)
+                    mentioned = own_names(each)
                     if mentioned & named - in_scope(inner):
                         return False
                     if not mentioned <= named and _asks_kind(each, blank):
@@ -406,24 +385,6 @@ def _asks_kind(expression: Expression, names: Set[str]) -> bool:
         and any(isinstance(each, Variable) and each.name in names for each in part.arguments)
         for part in nodes(expression)
     )
-
-
-def _names(expression: object) -> frozenset[str]:
-    """The variables of an expression, without those of its patterns."""
-    if isinstance(expression, Variable):
-        return frozenset((expression.name,))
-    if isinstance(expression, algebra.Exists):
-        return frozenset()
-    return frozenset().union(*map(_names, children(expression)))
-
-
-def conjuncts(condition: Expression) -> Iterator[Expression]:
-    """The conditions that must all hold."""
-    if isinstance(condition, algebra.And):
-        yield from conjuncts(condition.left)
-        yield from conjuncts(condition.right)
-    else:
-        yield condition
 
 
 def _is_well_formed(triple: TriplePattern) -> bool:

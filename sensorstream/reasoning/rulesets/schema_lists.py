@@ -30,7 +30,7 @@ from sensorstream.sparql import algebra
 from sensorstream.sparql.algebra import Path, Pattern, PatternTerm, TriplePattern, Variable
 from sensorstream.sparql.text_places import Places, give_place
 from sensorstream.sparql.variable_scope import names_in
-from sensorstream.sparql.walk import nodes, replaced
+from sensorstream.sparql.walk import kept_in, nodes, replaced, with_kept
 
 _SPACES: Final = (RDF, RDFS, OWL)
 _OF_INDIVIDUALS: Final = frozenset((owl.SAME_AS, owl.DIFFERENT_FROM, rdf.TYPE))
@@ -94,19 +94,9 @@ def _is_of_vocabulary(term: object) -> bool:
 
 def _steps(path: Path | Variable) -> list[IRI | None]:
     """The properties along a path; None: it may use any."""
-    match path:
-        case IRI():
-            return [path]
-        case algebra.Sequence(left, right) | algebra.Alternative(left, right):
-            return _steps(left) + _steps(right)
-        case (
-            algebra.Inverse(inner)
-            | algebra.ZeroOrMore(inner)
-            | algebra.OneOrMore(inner)
-            | algebra.ZeroOrOne(inner)
-        ):
-            return _steps(inner)
-    return [None]
+    if isinstance(path, Variable) or any(nodes(path, algebra.NegatedSet)):
+        return [None]
+    return [*nodes(path, IRI)]
 
 
 MOST_MEMBERS: Final = 200
@@ -204,13 +194,8 @@ def _grounded(clause: RuleClause, index: TripleIndex) -> Iterator[DerivationRule
 
 
 def _with_table(body: Pattern, names: Sequence[str], rows: Iterable[tuple[Term, ...]]) -> Pattern:
-    match body:
-        case algebra.Filter(condition, inner):
-            return algebra.Filter(condition, _with_table(inner, names, rows))
-        case algebra.Extend(inner, variable, expression):
-            return algebra.Extend(_with_table(inner, names, rows), variable, expression)
-        case algebra.LeftJoin() | algebra.Minus():
-            return replace(body, left=_with_table(body.left, names, rows))
+    if isinstance(body, algebra.OneByOne) and not isinstance(body, algebra.Join):
+        return with_kept(body, (_with_table(each, names, rows) for each in kept_in(body)))
     # Unlike a pattern, a table can hold a blank node of the graph.
     table = algebra.Values(tuple(map(Variable, names)), tuple(rows))  # type: ignore[arg-type]
     return together(body, table)

@@ -1,9 +1,9 @@
 """Datasets, windows and reports from the parse tree.
 
-C-SPARQL, CQELS-QL and RSP-QL have other words for them: what they mean becomes the same algebra.
-Sources: Barbieri et al., "C-SPARQL: a continuous query language for RDF data streams", 2010;
-Le-Phuoc et al., "A native and adaptive approach for unified processing of linked streams and linked
-data", 2011; Dell'Aglio et al., "RSP-QL semantics", 2014.
+C-SPARQL, CQELS-QL and RSP-QL have other words for them, which become the same algebra. Sources:
+Barbieri et al., "C-SPARQL: a continuous query language for RDF data streams", 2010; Le-Phuoc et
+al., "A native and adaptive approach for unified processing of linked streams and linked data",
+2011; Dell'Aglio et al., "RSP-QL semantics", 2014.
 """
 
 from __future__ import annotations
@@ -35,26 +35,19 @@ _XSD_DURATIONS: Final = (
 SECOND: Final = timedelta(seconds=1)
 _MILLISECOND: Final = timedelta(milliseconds=1)
 _MICROSECOND: Final = timedelta(microseconds=1)
-_UNITS: Final = {
-    "ms": _MILLISECOND,
-    "s": SECOND,
-    "m": timedelta(minutes=1),
-    "h": timedelta(hours=1),
-    "d": timedelta(days=1),
-}
-_UNIT_NAMES: Final = {
+UNITS: Final = {
     **dict.fromkeys(("MS", "MILLISECOND", "MILLISECONDS"), _MILLISECOND),
     **dict.fromkeys(("S", "SEC", "SECOND", "SECONDS"), SECOND),
     **dict.fromkeys(("M", "MIN", "MINUTE", "MINUTES"), timedelta(minutes=1)),
     **dict.fromkeys(("H", "HOUR", "HOURS"), timedelta(hours=1)),
     **dict.fromkeys(("D", "DAY", "DAYS"), timedelta(days=1)),
 }
-"""The words that SPARQLStream has for units."""
+"""The words for units, in capitals."""
 
 
 @dataclass(frozen=True, slots=True)
 class Clauses:
-    """What stands between the form of a query and its WHERE, but for the windows."""
+    """The clauses between the form of a query and its WHERE, without the windows."""
 
     dataset: algebra.Dataset
     report: algebra.ReportClause | None
@@ -63,7 +56,7 @@ class Clauses:
 
 
 def _option(name: str, value: object = None) -> Any:
-    """The rule of an option of a window: it is a value, or what stands beside its word."""
+    """The rule of an option of a window, with a fixed value or the one beside its word."""
 
     def option(self: StreamBuilder, children: list[Any]) -> tuple[int, str, Any]:
         return self.here, name, children[0] if value is None else value
@@ -77,7 +70,7 @@ def _report(kind: algebra.ReportKind) -> Any:
 
 
 def _periodic(unit: timedelta) -> Any:
-    """The rule of a report after each of some length of time; a number is of the unit."""
+    """The rule of a report with a period; a plain number is in this unit."""
 
     def report(self: StreamBuilder, children: list[Any]) -> algebra.ReportClause:
         length = self._length(self.here, children[0], unit)
@@ -94,7 +87,7 @@ _TIMESTAMP: Final = IRI("http://larkc.eu/csparql/sparql/jena/ext#timestamp")
 
 @dataclass(frozen=True, slots=True)
 class Registered:
-    """What a REGISTER clause says."""
+    """The content of a REGISTER clause."""
 
     registration: algebra.Registration
     report: algebra.ReportClause | None = None
@@ -187,7 +180,7 @@ class StreamBuilder(PatternBuilder):
     from_default_window = partialmethod(_define, in_default=True)
 
     def extent(self, children: list[Any]) -> algebra.WindowDefinition:
-        """What stands in the brackets of a window, which has no name yet."""
+        """A window from the content of its brackets; it has no name yet."""
         (offset, extent), *options = children
         definition = self._definition(extent, options)
         self._check(offset, definition)
@@ -340,11 +333,11 @@ class StreamBuilder(PatternBuilder):
     def _spanning(
         self, offset: int, number: str, unit: list[Token]
     ) -> tuple[Decimal | None, timedelta | None]:
-        """So many of a unit; without a unit a number, which each clause reads in its own way."""
+        """The number and length of a span; without a unit each clause reads the number itself."""
         if not unit:
             return Decimal(number), None
         word = unit[0]
-        found = _UNIT_NAMES.get(word.upper())
+        found = UNITS.get(word.upper())
         if found is None:
             self.fail_at(word, f"'{word}' is no unit of time: expected ms, s, m, h or d")
         return None, self._length(offset, (Decimal(number), None), found)
@@ -356,7 +349,7 @@ class StreamBuilder(PatternBuilder):
         number, unit = Decimal(digits), text[len(digits) :]
         if unit == "ns":
             number, unit = number / 1_000_000, "ms"
-        return self._length(offset, (number, None), _UNITS[unit])
+        return self._length(offset, (number, None), UNITS[unit.upper()])
 
     def _duration(self, offset: int, text: str) -> timedelta:
         try:
@@ -475,7 +468,7 @@ class StreamBuilder(PatternBuilder):
 
     to_stream = rule(lambda word: algebra.Relation(word.type), by_value=True)
 
-    # What has another form here
+    # Forms of other languages
 
     def function_call(self, children: list[Any]) -> Any:
         function, (_, arguments) = children
@@ -491,11 +484,7 @@ class StreamBuilder(PatternBuilder):
         relation: algebra.Relation | None,
         report: algebra.ReportClause | None,
     ) -> tuple[algebra.Registration | None, algebra.ReportClause | None]:
-        """What a query reports, and when.
-
-        Raises:
-            QueryError: two clauses say it.
-        """
+        """The content and schedule of a query's reports; QueryError if two clauses state it."""
         registration = None if registered is None else registered.registration
         if relation is not None:
             if registration is None:
@@ -508,7 +497,7 @@ class StreamBuilder(PatternBuilder):
         report = report or computed
         if not self._of_c_sparql:
             return registration, report
-        # A C-SPARQL query gives its whole result whenever a window closes.
+        # A C-SPARQL query reports its whole result whenever a window closes.
         if registration is not None and registration.relation is None:
             registration = replace(registration, relation=algebra.Relation.RSTREAM)
         if report is None and all(each.step is not None for each in self._windows.values()):

@@ -6,7 +6,7 @@ Source: SPARQL 1.1 Query, section 18.2.2; EP-SPARQL, section 4.2; for windows se
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 from typing import Any, Final, Literal, TypeAlias, TypeVar
 
@@ -87,7 +87,7 @@ class PatternBuilder(TermBuilder):
     """The rules from ``group`` down to ``function``."""
 
     of_rules = False
-    """Whether the text is a rule set, which has EACH."""
+    """Whether the text is a rule set, in which EACH may stand."""
     _makes_iris = False
     _blocks = 0
 
@@ -100,8 +100,8 @@ class PatternBuilder(TermBuilder):
         pattern: Pattern = algebra.BGP()
         condition: Expression | None = None
         block: list[TriplePattern] = []
-        # The variables of a pattern that only BIND has been added to: asking for them at each BIND
-        # of a row would be quadratic.
+        # The variables of a pattern to which only BIND was added: to compute them at each BIND of a
+        # row would be quadratic.
         bound: set[Variable] | None = None
         for child in children:
             if isinstance(child, Triples):
@@ -135,10 +135,9 @@ class PatternBuilder(TermBuilder):
         return joined(pattern, self.block(tuple(block))) if block else pattern
 
     def block(self, patterns: tuple[TriplePattern, ...]) -> algebra.BGP:
-        """A block of triple patterns, to which its blank nodes belong from now on.
+        """A block of triple patterns, which owns its blank nodes from now on.
 
-        Raises:
-            QueryError: a blank node belongs to another block (section 5.1.1).
+        Raises QueryError if a blank node belongs to another block (section 5.1.1).
         """
         self._blocks += 1
         for triple in patterns:
@@ -334,8 +333,7 @@ class PatternBuilder(TermBuilder):
     def without_aggregates(self, expression: _Of, where: str) -> _Of:
         """The expression, which must not aggregate.
 
-        Raises:
-            QueryError: it has an aggregate; ``where`` names its place in the query.
+        Raises QueryError if it does; ``where`` names its place in the query.
         """
         for aggregate in aggregates(expression):
             self.fail_at(
@@ -354,17 +352,16 @@ def joined(left: Pattern, right: Pattern) -> Pattern:
 
 
 def _combined(operator: _Operator, left: GroupOfPatterns, right: GroupOfPatterns) -> Pattern:
-    match operator.kind:
-        case "SEQ":
-            return algebra.Seq(left.whole, right.whole, operator.consumption)
-        case "UNION":
-            return algebra.Union(left.whole, right.whole)
-        case "EQUALS":
-            return algebra.Equals(left.whole, right.whole)
-        case "OPTIONALSEQ":
-            return algebra.OptionalSeq(left.pattern, right.whole, left.condition)
-        case _:
-            return algebra.EqualsOptional(left.whole, right.pattern, right.condition)
+    kind: type[Any] = algebra.BETWEEN[operator.kind]
+    made: Pattern = kind(left.whole, right.whole)
+    if isinstance(made, algebra.Seq):
+        return replace(made, consumption=operator.consumption)
+    if isinstance(made, algebra.WithOptional):
+        (name,) = {"left", "right"}.difference(made.kept)
+        optional = left if name == "left" else right
+        changed: dict[str, Any] = {name: optional.pattern, "condition": optional.condition}
+        return replace(made, **changed)
+    return made
 
 
 def _bound(variable: Variable) -> tuple[str, Variable]:

@@ -56,7 +56,7 @@ class _Form:
 
 
 def _of_graphs(kinds: Callable[..., Any] | Mapping[str, Callable[..., Any]]) -> Any:
-    """The rule of an operation on whole graphs; of several kinds the first word tells which."""
+    """The rule of an operation on whole graphs; the first word selects among several kinds."""
 
     def made(*children: Any) -> Any:
         words = [each for each in children if isinstance(each, Token)]
@@ -277,7 +277,7 @@ class QueryBuilder(StreamBuilder):
     def _check_grouping(
         self, clause: _SelectClause | None, keys: tuple[algebra.GroupKey, ...]
     ) -> None:
-        """Section 11.4: a variable neither grouped by nor aggregated has no single value."""
+        """Refuse variables that are neither grouped by nor aggregated: no single value (11.4)."""
         if clause is None:
             return
         if clause.items is None:
@@ -299,7 +299,7 @@ class QueryBuilder(StreamBuilder):
     def _luposdate(
         self, where: Pattern, clause: _SelectClause, items: tuple[_Item, ...]
     ) -> tuple[Pattern, _SelectClause]:
-        """LUPOSDATE's queries have no GROUP BY: each solution gets the aggregates of its group.
+        """Give each solution the aggregates of its group: LUPOSDATE's queries have no GROUP BY.
 
         A group is the solutions that agree in the selected variables that are not aggregated:
         beside ``lupos:average(?bid)``, each ``?bid`` is kept (docs/use/stream-sparql.md).
@@ -414,7 +414,7 @@ class QueryBuilder(StreamBuilder):
             self.fail_at(part, f"a blank node cannot stand in {where}: expected a name")
 
     def _refuse_known_labels(self, quads: _Quads) -> None:
-        """A blank node that is inserted as data belongs to one operation of a request."""
+        """Refuse a blank node that is inserted as data in two operations of a request."""
         labels = set(nodes(quads, BlankNode))
         for label in sorted(labels & self._used):
             self.fail_at(label, f"{label} stands already in another operation")

@@ -49,7 +49,7 @@ class Triples:
 
 
 def rule(make: Callable[..., Any], *, by_value: bool = False) -> Any:
-    """A rule of the grammar whose node is made of its parts; its place is where its text begins."""
+    """A rule of the grammar: builds a node from its parts, placed where its text begins."""
 
     def built(self: TermBuilder, children: list[Any]) -> Any:
         return (self.at if by_value else self.operation)(self.here, make(*children))
@@ -58,12 +58,12 @@ def rule(make: Callable[..., Any], *, by_value: bool = False) -> Any:
 
 
 def plain(make: Callable[..., Any]) -> Any:
-    """A rule of the grammar that makes something of its parts alone, whatever its place is."""
+    """A rule of the grammar: builds a value from its parts, without a place."""
     return lambda _, children: make(*children)
 
 
 class TermBuilder(Transformer_NonRecursive[Token, Any]):
-    """One method for each rule of the grammar, bottom up and from left to right."""
+    """A transformer with a method for each grammar rule, bottom up, from left to right."""
 
     def __init__(
         self, source: QueryText, base: str | None, prefixes: Mapping[str, str] = NO_PREFIXES
@@ -97,7 +97,7 @@ class TermBuilder(Transformer_NonRecursive[Token, Any]):
         self.fail(self._places.get(thing, 0), message)
 
     def at(self, offset: int, thing: _Written) -> _Written:
-        """``thing``, after its position was recorded."""
+        """Record the position of ``thing`` and return it."""
         self._places[thing] = offset
         self._first.setdefault(thing, offset)
         return thing
@@ -111,7 +111,7 @@ class TermBuilder(Transformer_NonRecursive[Token, Any]):
         return {thing: self.source.position(offset) for thing, offset in self._first.items()}
 
     def operation(self, offset: int, node: _Written) -> _Written:
-        """``node``, after the place of its operator, function or keyword was recorded."""
+        """Record the place of the operator, function or keyword of ``node`` and return it."""
         self._operations.append((node, offset))
         return node
 

@@ -14,6 +14,7 @@ from sensorstream.history.store import PostgresStore
 from sensorstream.model import xsd
 from sensorstream.model.terms import IRI, Literal, Term, Triple
 from sensorstream.network.expressions.expression_functions import value_of
+from sensorstream.network.ordering import order_text
 from sensorstream.sparql.algebra import (
     BGP,
     Comparison,
@@ -28,7 +29,6 @@ from sensorstream.sparql.algebra import (
     TriplePattern,
     Variable,
 )
-from sensorstream.sparql.values import order_key
 from tests.history.sparql.world import World
 from tests.network.expressions.times import questions, terms
 
@@ -82,7 +82,7 @@ def test_times_are_ordered_as_in_the_network(world: World, found: list[Any]) -> 
     world.forget()
     query = world.compiled(Query(Select(pattern)), world.load({None: triples}))
     answer = [row[0] for row in world.answer(query)]
-    keys = [order_key(each) for each in answer]
+    keys = [order_text(each) for each in answer]
     assert all(not after < before for before, after in pairwise(keys))
 
 
