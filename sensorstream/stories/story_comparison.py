@@ -83,7 +83,7 @@ class Copy:
         self._quads = QuadStore()
 
     def holds(self, kb: KnowledgeBase, text: str) -> bool:
-        """What ``ASK`` answers.
+        """The answer of ``ASK``.
 
         Raises:
             QueryError: it cannot be answered.

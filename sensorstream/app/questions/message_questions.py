@@ -96,7 +96,7 @@ class Messages:
         }
 
     def life(self, name: str) -> Life:
-        """What became of one message."""
+        """The life of a message: its content, and its effects until now."""
         message = self._app.reader.kept_message(name)
         first = message.facts
         facts = None if first is None else first.get("settled", first)
