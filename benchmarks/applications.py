@@ -18,11 +18,11 @@ from itertools import islice
 from statistics import median
 from typing import Final
 
+from sensorstream.cli.simulation.application_streams import EVERY, level, roads
 from sensorstream.installation import bundled
 from sensorstream.kb.triple_index import TripleIndex
 from sensorstream.model.terms import IRI, Literal, Triple
 from sensorstream.model.xsd import XSD
-from sensorstream.simulation.application_streams import EVERY, level, roads
 from sensorstream.sparql.query_parser import parse_query
 from sensorstream.streams.processor import StreamEvent, StreamProcessor
 from sensorstream.streams.query_report import Report

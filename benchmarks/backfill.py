@@ -17,15 +17,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from time import perf_counter
 
-from sensorstream.backfill.document_mapping import MappedDocument, batches
-from sensorstream.backfill.history_filling import backfill, map_in_processes, map_on_spark
-from sensorstream.backfill.xml_documents import Document, Refused, documents
+from sensorstream.app.backfill.document_mapping import MappedDocument, batches
+from sensorstream.app.backfill.history_filling import backfill, map_in_processes, map_on_spark
+from sensorstream.app.backfill.xml_documents import Document, Refused, documents
 from sensorstream.cli.init_command import TEMPLATES, make_workspace
+from sensorstream.cli.simulation.tracker_messages import tracker_messages
 from sensorstream.history import embedded
 from sensorstream.history.store import PostgresStore
 from sensorstream.settings.settings import HistorySettings, Settings
 from sensorstream.settings.settings_file import load_settings
-from sensorstream.simulation.tracker_messages import tracker_messages
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,7 +29,7 @@ from selenium.webdriver.support.wait import WebDriverWait
 
 from benchmarks.hostile import serving
 from sensorstream import Client
-from sensorstream.simulation.tracker_messages import tracker_messages
+from sensorstream.cli.simulation.tracker_messages import tracker_messages
 
 _RATE: Final = 500
 _TOGETHER: Final = 25

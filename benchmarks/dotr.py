@@ -18,12 +18,12 @@ from itertools import islice
 from statistics import median
 from typing import Final
 
-from sensorstream.dotr.dotr_reader import read_program
 from sensorstream.errors import Position
 from sensorstream.kb.triple_index import TripleIndex
 from sensorstream.model import xsd
 from sensorstream.model.terms import IRI, Literal, Triple
 from sensorstream.network.query_sources import Knowledge
+from sensorstream.sparql.dotr.dotr_reader import read_program
 from sensorstream.streams.processor import StreamEvent, StreamProcessor
 from sensorstream.streams.query_report import Report
 

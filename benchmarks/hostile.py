@@ -26,7 +26,7 @@ from typing import Final
 
 import httpx
 
-from sensorstream.simulation.tracker_messages import tracker_messages
+from sensorstream.cli.simulation.tracker_messages import tracker_messages
 
 _XML: Final = {"content-type": "application/xml"}
 _SPARQL: Final = {"content-type": "application/sparql-query"}

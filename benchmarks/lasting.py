@@ -24,7 +24,7 @@ import httpx
 import psutil
 
 from benchmarks.hostile import serving
-from sensorstream.simulation.tracker_messages import tracker_messages
+from sensorstream.cli.simulation.tracker_messages import tracker_messages
 
 CLIENTS: Final = 16
 PLOT: Final = Path(__file__).parent.parent / "docs" / "images" / "lasting.png"

@@ -24,9 +24,9 @@ from benchmarks.scenario import (
     paper_ontology,
 )
 from benchmarks.systems import Engine, PapersWay
+from sensorstream.cli.simulation.tracker_messages import tracker_messages
 from sensorstream.reasoning.ontology import load_ontology, to_ntriples
 from sensorstream.settings.settings import Settings
-from sensorstream.simulation.tracker_messages import tracker_messages
 
 PAPER: Final = "paper"
 REBUILT: Final = "paper-rebuilt"

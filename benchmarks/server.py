@@ -35,7 +35,7 @@ from urllib.request import urlopen
 import psutil
 
 from benchmarks.earlier import ROOT
-from sensorstream.simulation.tracker_messages import tracker_messages
+from sensorstream.cli.simulation.tracker_messages import tracker_messages
 
 WARM: Final = 1500
 """Messages before the first that counts: more than the window holds."""

@@ -25,6 +25,7 @@ import psutil
 from sensorstream.app.control.rule_exchange import Exchange
 from sensorstream.app.control.wiring import build_machine, read_deployment
 from sensorstream.app.life.recovery import Start, recover
+from sensorstream.cli.simulation.tracker_messages import tracker_messages
 from sensorstream.history import embedded
 from sensorstream.history.effects_writer import PositionReader, Writes
 from sensorstream.history.store import PostgresStore
@@ -32,7 +33,6 @@ from sensorstream.installation import bundled
 from sensorstream.journal.records import Record
 from sensorstream.model.events import Message
 from sensorstream.settings.settings import OntologySettings, RuleSettings, Settings
-from sensorstream.simulation.tracker_messages import tracker_messages
 from sensorstream.streaming.spark_stream import running_stream
 
 NOW: Final = datetime(2026, 1, 1, tzinfo=UTC)

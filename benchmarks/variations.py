@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from benchmarks.scenario import NAMESPACE, paper_ontology, paper_rules
-from sensorstream.simulation.tracker_messages import tracker_messages
+from sensorstream.cli.simulation.tracker_messages import tracker_messages
 
 PAPER_CLASSES: Final = 31
 _BRANCHES: Final = 4

@@ -44,7 +44,7 @@ _FIRST = (
     "tests/package/",
     "tests/streaming/",
     "tests/archive/",
-    "tests/backfill/",
+    "tests/app/backfill/",
     "tests/reasoning/",
     "tests/app/",
     "tests/journal/",

@@ -6,7 +6,7 @@ from typing import Final
 
 import pytest
 
-from sensorstream.simulation.city_messages import beside_the_source
+from sensorstream.cli.simulation.city_messages import beside_the_source
 
 NO_RECORDINGS: Final = (
     "the recordings of CityBench, which may not be passed on, are not beside the checkout, in "

@@ -24,10 +24,16 @@ from typing import Final
 
 import pyoxigraph as ox
 
+from sensorstream.cli.simulation.city_messages import (
+    EARLIEST,
+    LATEST,
+    Observation,
+    read_time,
+    recorded,
+)
 from sensorstream.errors import SimulationError
 from sensorstream.model import rdf, xsd
 from sensorstream.model.terms import IRI, BlankNode, Literal, Triple
-from sensorstream.simulation.city_messages import EARLIEST, LATEST, Observation, read_time, recorded
 from sensorstream.streams.event_lines import SECOND, EventLines
 from sensorstream.streams.processor import StreamEvent
 

@@ -13,7 +13,13 @@ from sensorstream.analysis.filter_notes import never_matches
 from sensorstream.analysis.folding import failures, truths
 from sensorstream.analysis.note import Note, QueryContext
 from sensorstream.analysis.value_kinds import Kinds, KindScope, all_kinds
-from sensorstream.dotr.dotr_syntax import (
+from sensorstream.errors import Position
+from sensorstream.model import rdf
+from sensorstream.model.schema import Schema
+from sensorstream.model.terms import IRI
+from sensorstream.model.xsd import XSD
+from sensorstream.sparql.algebra import Construct, Expression, Query, TriplePattern
+from sensorstream.sparql.dotr.dotr_syntax import (
     Absence,
     Between,
     ScopeAggregation,
@@ -22,12 +28,6 @@ from sensorstream.dotr.dotr_syntax import (
     TimedRule,
     attribute,
 )
-from sensorstream.errors import Position
-from sensorstream.model import rdf
-from sensorstream.model.schema import Schema
-from sensorstream.model.terms import IRI
-from sensorstream.model.xsd import XSD
-from sensorstream.sparql.algebra import Construct, Expression, Query, TriplePattern
 from sensorstream.sparql.query_parser import Parsed
 from sensorstream.sparql.query_printer import part_text
 from sensorstream.sparql.text_places import Places

@@ -18,6 +18,7 @@ from sensorstream.alerts.feed import AlertFeed
 from sensorstream.alerts.outputs import receiver_of, senders_of
 from sensorstream.alerts.sender import OUTPUT
 from sensorstream.analysis import QueryContext
+from sensorstream.app.cache.cache import Cache
 from sensorstream.app.control.engine_settings import kept_for
 from sensorstream.app.control.query_control import Queries, ReportLog
 from sensorstream.app.control.rule_exchange import Exchange
@@ -58,7 +59,6 @@ from sensorstream.app.questions.rule_questions import RuleQuestions
 from sensorstream.app.why.message_trials import Trials
 from sensorstream.app.why.present_state import Unmet, WhyHolds
 from sensorstream.app.why.reasons import Reasons
-from sensorstream.cache.cache import Cache
 from sensorstream.clock import Clock, SystemClock
 from sensorstream.engine.engine_queries import stream_of
 from sensorstream.engine.outcome import Outcome

@@ -180,9 +180,9 @@ def backfill(
     without window, reasoner and rules. Each content is stored once, so a run that was broken off is
     simply started again. Works beside a running server. Exits with 1 if a message was not taken.
     """
+    from sensorstream.app.backfill.history_filling import backfill
+    from sensorstream.app.backfill.xml_documents import Refused
     from sensorstream.app.control.wiring import read_deployment
-    from sensorstream.backfill.history_filling import backfill
-    from sensorstream.backfill.xml_documents import Refused
     from sensorstream.history.open_history import open_shown
 
     if on_spark is None:

@@ -28,10 +28,10 @@ from sensorstream.settings.settings_file import load_settings
 if TYPE_CHECKING:
     from sensorstream.analysis import Note
     from sensorstream.app.control.wiring import Deployment
+    from sensorstream.cli.stories.story_reader import Story, StoryDifference, Verdict
     from sensorstream.mapping.functions.function_definition import Definition
     from sensorstream.mapping.xml_document import Element
     from sensorstream.model.terms import Triple
-    from sensorstream.stories.story_reader import Story, StoryDifference, Verdict
 
 _CONTRADICTS: Final = "the ontology contradicts itself: "
 _UNSEEN: Final = (
@@ -295,7 +295,7 @@ def _function(own: Definition, config: Path) -> dict[str, object]:
 def _samples(settings: Settings) -> list[Element]:
     """The sample messages of all rule files."""
     from sensorstream.app.control.mapping_files import is_rule_file
-    from sensorstream.editor.sample_messages import read_samples, sample_files
+    from sensorstream.cli.editor.sample_messages import read_samples, sample_files
 
     named = [
         sample
@@ -351,7 +351,7 @@ def test(paths: tuple[Path, ...], config: Path, as_json: bool) -> None:
     of the deployment. No server is needed and nothing is stored. Prints what differs, as
     "file:line:column: message", and exits with 1 if a story fails.
     """
-    from sensorstream.stories.story_player import StoryStage, standing_alone
+    from sensorstream.cli.stories.story_player import StoryStage, standing_alone
 
     if is_given("config") or config.exists():
         settings = load_settings(config)
@@ -379,7 +379,7 @@ def test(paths: tuple[Path, ...], config: Path, as_json: bool) -> None:
 
 
 def _stories(paths: tuple[Path, ...]) -> Iterator[Story]:
-    from sensorstream.stories.story_reader import find_stories, read_stories
+    from sensorstream.cli.stories.story_reader import find_stories, read_stories
 
     found = [story for path in find_stories(paths) for story in read_stories(path)]
     if not found:

@@ -37,8 +37,8 @@ def command(keep: bool, folder: Path | None, data: Path | None) -> None:
         signal.signal(number, lambda _number, _frame: sys.exit(1))
 
     from sensorstream.cli.demo.scenario import Scenario
+    from sensorstream.cli.simulation.city_messages import beside_the_source
     from sensorstream.processes.own_folders import own_folder
-    from sensorstream.simulation.city_messages import beside_the_source
 
     if folder is not None and folder.exists() and any(folder.iterdir()):
         told = f"'{folder}' is not empty; give a new folder"

@@ -172,12 +172,12 @@ def _of_history(asked: _Asked, text: str) -> dict[str, str]:
 def _plan(query_file: Path, static: tuple[Path, ...]) -> list[str]:
     from sensorstream.app.recorded_engine import read_background
     from sensorstream.cli.run_command import OVER_TIME, read_queries, rules_over_time
-    from sensorstream.dotr.dotr_reader import read_program
     from sensorstream.errors import Position
     from sensorstream.kb.triple_index import TripleIndex
     from sensorstream.model.timeline import Timeline
     from sensorstream.network.plan.plan_text import plan_lines
     from sensorstream.network.query_sources import DEFAULT
+    from sensorstream.sparql.dotr.dotr_reader import read_program
     from sensorstream.streams.event_lines import SECOND, instant_of
     from sensorstream.streams.processor import StreamProcessor
     from sensorstream.streams.query_planning import check_graphs

@@ -128,7 +128,7 @@ def language_server() -> None:
     from sensorstream.installation import require
 
     require("editor", "the language server")
-    from sensorstream.editor.language_server import make_server
+    from sensorstream.cli.editor.language_server import make_server
 
     # Whatever prints, such as a function of the user's own, must not print into the protocol.
     with os.fdopen(os.dup(sys.stdout.fileno()), "wb") as out:

@@ -34,7 +34,7 @@ class WorkspaceTemplate:
 
 
 def _tracker_samples() -> Iterable[tuple[str, bytes]]:
-    from sensorstream.simulation.tracker_messages import PAPER_MESSAGE, tracker_messages
+    from sensorstream.cli.simulation.tracker_messages import PAPER_MESSAGE, tracker_messages
 
     yield "paper.xml", PAPER_MESSAGE
     for number, message in enumerate(tracker_messages(5, start=2679), 2679):
@@ -42,7 +42,7 @@ def _tracker_samples() -> Iterable[tuple[str, bytes]]:
 
 
 def _city_samples() -> Iterable[tuple[str, bytes]]:
-    from sensorstream.simulation.city_messages import MADE_UP, made_up
+    from sensorstream.cli.simulation.city_messages import MADE_UP, made_up
 
     before_the_jam = made_up(MADE_UP.jam - timedelta(minutes=15), MADE_UP.jam)
     for number, each in enumerate(before_the_jam, 1):
@@ -171,9 +171,9 @@ def make_from(folder: Path, samples: Sequence[Path]) -> tuple[Path, list[str]]:
     Raises:
         MalformedMessage: a file is no XML message.
     """
-    from sensorstream.draft.draft_names import DraftNames
-    from sensorstream.draft.draft_text import draft_of
-    from sensorstream.draft.message_shape import shape_of, tag_of
+    from sensorstream.cli.draft.draft_names import DraftNames
+    from sensorstream.cli.draft.draft_text import draft_of
+    from sensorstream.cli.draft.message_shape import shape_of, tag_of
     from sensorstream.engine.message_reading import DEEPEST
     from sensorstream.mapping.xml_document import parse_document
 

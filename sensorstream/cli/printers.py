@@ -243,7 +243,7 @@ class MessagePrinter(_Counted):
             yield from (f"    {line.expandtabs(4)}" for line in body.strip().splitlines())
 
     def _reactions(self, outcome: Outcome) -> Iterator[str]:
-        from sensorstream.stories.story_wording import alert_text, rows_of
+        from sensorstream.cli.stories.story_wording import alert_text, rows_of
 
         for alert in outcome.alerts:
             if alert.kind in ("rule", "query"):

@@ -249,7 +249,7 @@ def command(
 
 def _show_answer(name: str, facts: Mapping[str, Any]) -> None:
     """Print what a message has caused; nothing, if it was just accepted."""
-    from sensorstream.stories.story_wording import written_alert
+    from sensorstream.cli.stories.story_wording import written_alert
 
     lines = [
         f"  alert   {written_alert(alert['severity'], alert['text'], alert['key'])}"

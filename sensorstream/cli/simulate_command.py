@@ -88,7 +88,7 @@ def _stream(*options: _Option) -> Callable[[Callable[..., Iterator[bytes]]], cli
 )
 def tracker(latest: _Latest, count: int, people: int | None, seed: int) -> Iterator[bytes]:
     """The face tracker of the SensorStream paper, one person in each message."""
-    from sensorstream.simulation.tracker_messages import tracker_messages
+    from sensorstream.cli.simulation.tracker_messages import tracker_messages
 
     now = latest()
     start = now + 1 if isinstance(now, int) else 1
@@ -117,7 +117,7 @@ def city(
     seed: int,
 ) -> Iterator[bytes]:
     """Traffic, weather and air of a city; three hours of a morning by default."""
-    from sensorstream.simulation.city_messages import city_messages, following
+    from sensorstream.cli.simulation.city_messages import city_messages, following
 
     begin, until = _time(start, "--from"), _time(end, "--to")
     if begin is None:
@@ -130,7 +130,7 @@ def _plain(name: str, messages: str, told: str, *options: _Option) -> None:
     """Add a stream of :mod:`.application_streams`, from a time of its own or a later one on."""
 
     def stream(latest: _Latest, count: int, **given: Any) -> Iterator[bytes]:
-        from sensorstream.simulation import application_streams
+        from sensorstream.cli.simulation import application_streams
 
         made = getattr(application_streams, messages)
         now, start = latest(), made.__kwdefaults__["start"]
@@ -169,7 +169,7 @@ _plain("fires", "fire_messages", "Sensors of smoke and temperature in the rooms 
 
 
 def _time(text: str | None, option: str) -> datetime | None:
-    from sensorstream.simulation.city_messages import read_time
+    from sensorstream.cli.simulation.city_messages import read_time
 
     try:
         return None if text is None else read_time(text)

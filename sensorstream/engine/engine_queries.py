@@ -21,8 +21,6 @@ from operator import attrgetter
 from typing import Final, TypeAlias
 from urllib.parse import quote
 
-from sensorstream.dotr.dotr_reader import is_rules, read_program
-from sensorstream.dotr.dotr_syntax import TimedProgram
 from sensorstream.engine.query_alerts import QueryAlerts, SolutionCounts
 from sensorstream.engine.reorder import Disorder
 from sensorstream.engine.stream_clock import ClockMoved, StreamClock
@@ -46,6 +44,8 @@ from sensorstream.network.plan.nodes import Anew
 from sensorstream.network.query_sources import Knowledge
 from sensorstream.network.recursion.triple_kinds import Conclusions
 from sensorstream.sparql.algebra import Query
+from sensorstream.sparql.dotr.dotr_reader import is_rules, read_program
+from sensorstream.sparql.dotr.dotr_syntax import TimedProgram
 from sensorstream.sparql.query_parser import parse_query
 from sensorstream.sparql.text_places import give_place
 from sensorstream.streams.continuous_query import ContinuousQuery

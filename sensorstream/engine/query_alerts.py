@@ -9,13 +9,13 @@ from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Final
 
-from sensorstream.dotr.dotr_syntax import TimedRule
 from sensorstream.model.events import Alert, Cleared
 from sensorstream.model.frozen import frozen
 from sensorstream.model.terms import Literal, Term
 from sensorstream.model.timeline import Instant
 from sensorstream.network.intervals.interval_planner import is_in_time
 from sensorstream.sparql.algebra import AlertClause, Relation
+from sensorstream.sparql.dotr.dotr_syntax import TimedRule
 from sensorstream.streams.continuous_query import ContinuousQuery
 from sensorstream.streams.query_report import Report, RowOperation
 from sensorstream.streams.selection_rules import RunningRules, values_of

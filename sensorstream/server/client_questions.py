@@ -18,9 +18,9 @@ from fastapi import Depends, Request, Response
 from fastapi.responses import StreamingResponse
 
 from sensorstream.app.application import Application
+from sensorstream.app.cache.cache_messages import Answered, Formats
 from sensorstream.app.life.health import HealthPart
 from sensorstream.app.questions.one_time_questions import AskedText
-from sensorstream.cache.cache_messages import Answered, Formats
 from sensorstream.errors import Busy, JobCancelled, Overrun
 from sensorstream.history.asking import answer_formats
 from sensorstream.history.asking.checked_question import ARCHIVE, CACHE, HISTORY

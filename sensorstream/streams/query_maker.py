@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import TypeAlias, TypeVar
 
-from sensorstream.dotr.dotr_syntax import TimedProgram
 from sensorstream.errors import InternalFault, QueryError, SensorStreamError
 from sensorstream.kb.occurrences import WindowScope
 from sensorstream.kb.triple_index import TripleIndex
@@ -18,6 +17,7 @@ from sensorstream.network.plan.nodes import Plan
 from sensorstream.network.query_sources import DEFAULT, TripleSource
 from sensorstream.network.selection.instants import Instants
 from sensorstream.sparql.algebra import Construct, Query, Relation
+from sensorstream.sparql.dotr.dotr_syntax import TimedProgram
 from sensorstream.sparql.text_places import give_place
 from sensorstream.streams.continuous_query import ContinuousQuery
 from sensorstream.streams.open_windows import OpenWindows

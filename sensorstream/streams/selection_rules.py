@@ -7,7 +7,6 @@ from dataclasses import replace
 from functools import cached_property
 from typing import Final
 
-from sensorstream.dotr.dotr_syntax import TimedProgram
 from sensorstream.errors import UnsupportedQuery
 from sensorstream.model.terms import BlankNode, Term, Triple
 from sensorstream.model.timeline import Instant
@@ -17,6 +16,7 @@ from sensorstream.network.selection.running_rules import Ruleset, rule_of, tripl
 from sensorstream.network.selection.selection_plan import plan_rules
 from sensorstream.sparql import algebra
 from sensorstream.sparql.algebra import Query, TriplePattern, Variable
+from sensorstream.sparql.dotr.dotr_syntax import TimedProgram
 from sensorstream.streams.continuous_query import ContinuousQuery, layout_of_rules
 from sensorstream.streams.query_report import Report, RowOperation, Sink
 from sensorstream.streams.query_shape import Lengths, Schedule

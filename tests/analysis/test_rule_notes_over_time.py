@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from sensorstream.analysis import QueryContext, rules_notes
-from sensorstream.dotr.dotr_reader import read_program
 from sensorstream.errors import Position
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import IRI
+from sensorstream.sparql.dotr.dotr_reader import read_program
 
 E = "http://e/"
 SCHEMA = Schema(

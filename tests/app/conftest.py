@@ -13,8 +13,8 @@ import pyoxigraph as ox
 import pytest
 
 from sensorstream.app.application import Application
+from sensorstream.app.cache.cache_messages import CacheQuestion, Formats
 from sensorstream.app.control.wiring import Deployment, read_deployment
-from sensorstream.cache.cache_messages import CacheQuestion, Formats
 from sensorstream.installation import bundled
 from sensorstream.processes.stopping import Stop
 from sensorstream.settings.settings import (

@@ -14,6 +14,7 @@ from sensorstream.app.life.metrics import Metrics
 from sensorstream.app.life.pipeline import Pipeline
 from sensorstream.app.life.recovery import find_start, recover
 from sensorstream.app.life.store_writes import Outlets
+from sensorstream.cli.simulation.tracker_messages import tracker_messages
 from sensorstream.engine.engine import Engine
 from sensorstream.engine.engine_queries import EngineReport
 from sensorstream.engine.outcome import Status
@@ -22,7 +23,6 @@ from sensorstream.journal.notice import ReportDifferences
 from sensorstream.journal.records import Record, Store
 from sensorstream.journal.registration import RegisterQuery, RemoveQuery
 from sensorstream.settings.settings import LimitSettings
-from sensorstream.simulation.tracker_messages import tracker_messages
 from sensorstream.testing import ListSink, ManualClock, MemoryStore
 
 PEOPLE = """PREFIX : <http://sensorstream.example/tracking#>

@@ -11,6 +11,7 @@ import psycopg2
 import pytest
 
 from sensorstream.app.application import Application
+from sensorstream.cli.simulation.tracker_messages import tracker_messages
 from sensorstream.engine.outcome import Outcome
 from sensorstream.errors import (
     HistoryError,
@@ -23,7 +24,6 @@ from sensorstream.errors import (
 from sensorstream.history.store_reader import QuarantineChoice
 from sensorstream.model.webhook_definition import WebhookDefinition
 from sensorstream.settings.settings import ServerSettings, Settings, WindowSettings
-from sensorstream.simulation.tracker_messages import tracker_messages
 from tests.waiting import eventually
 
 Open = Callable[[Settings], Application]

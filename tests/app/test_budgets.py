@@ -12,6 +12,7 @@ import pytest
 
 from sensorstream.app.application import Application
 from sensorstream.app.life.metrics import Metrics
+from sensorstream.cli.simulation.tracker_messages import tracker_messages
 from sensorstream.engine.outcome import Outcome, Status
 from sensorstream.errors import Busy, Overrun, UnknownQuery, UnsupportedQuery
 from sensorstream.history.asking.query_answer import Row, Solutions
@@ -25,7 +26,6 @@ from sensorstream.settings.settings import (
     Settings,
     WindowSettings,
 )
-from sensorstream.simulation.tracker_messages import tracker_messages
 from tests.waiting import eventually
 
 Open = Callable[[Settings], Application]

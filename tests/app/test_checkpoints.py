@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from sensorstream.app.control.wiring import Deployment, read_deployment
 from sensorstream.app.life import store_writes as checkpoints
 from sensorstream.app.life.recovery import find_start
+from sensorstream.cli.simulation.tracker_messages import tracker_messages
 from sensorstream.engine.checkpoint import dump, load, text_of
 from sensorstream.engine.engine import EngineState
 from sensorstream.engine.outcome import Status
@@ -27,7 +28,6 @@ from sensorstream.settings.settings import (
     Settings,
     WindowSettings,
 )
-from sensorstream.simulation.tracker_messages import tracker_messages
 from sensorstream.testing import MemoryStore
 from tests.app.pipelines import PEOPLE, WINDOWED, Running, running
 from tests.waiting import eventually

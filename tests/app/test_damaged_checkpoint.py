@@ -11,9 +11,9 @@ import psycopg2
 import pytest
 
 from sensorstream.app.application import Application
+from sensorstream.cli.simulation.tracker_messages import tracker_messages
 from sensorstream.errors import HistoryError
 from sensorstream.settings.settings import Settings
-from sensorstream.simulation.tracker_messages import tracker_messages
 
 Open = Callable[[Settings], Application]
 Damage = Callable[[bytes], bytes]

@@ -8,11 +8,11 @@ import pytest
 
 from sensorstream.app.control.wiring import Deployment
 from sensorstream.app.life.entry_queue import MessageSender
+from sensorstream.cli.simulation.tracker_messages import tracker_messages
 from sensorstream.engine.outcome import Status
 from sensorstream.errors import HistoryError, Unavailable
 from sensorstream.journal.notice import ReportDifferences
 from sensorstream.journal.records import Effects
-from sensorstream.simulation.tracker_messages import tracker_messages
 from sensorstream.testing import MemoryStore
 from tests.app.pipelines import Held, running
 from tests.waiting import eventually

@@ -9,6 +9,7 @@ import pytest
 
 from sensorstream.app.control.wiring import Deployment
 from sensorstream.app.life.entry_queue import EntryQueue, MessageSender, WaitingEntry
+from sensorstream.cli.simulation.tracker_messages import tracker_messages
 from sensorstream.engine.outcome import Status
 from sensorstream.errors import Busy, Unavailable
 from sensorstream.journal.message import TakeMessage, Tick
@@ -16,7 +17,6 @@ from sensorstream.journal.notice import ReportDifferences
 from sensorstream.journal.records import Record
 from sensorstream.journal.registration import RegisterQuery, RemoveQuery
 from sensorstream.settings.settings import LimitSettings
-from sensorstream.simulation.tracker_messages import tracker_messages
 from tests.app.pipelines import PEOPLE, Held, running
 
 

@@ -11,10 +11,10 @@ import pytest
 
 from sensorstream.app.application import Application
 from sensorstream.app.questions.individuals import KnownIndividual
+from sensorstream.cli.simulation.tracker_messages import tracker_messages
 from sensorstream.errors import QueryError, Unavailable, UnknownIndividual
 from sensorstream.model.terms import IRI
 from sensorstream.settings.settings import ReasoningSettings, Settings
-from sensorstream.simulation.tracker_messages import tracker_messages
 
 Open = Callable[[Settings], Application]
 TRACKING = "http://sensorstream.example/tracking#"

@@ -15,6 +15,7 @@ from prometheus_client import CollectorRegistry
 
 from sensorstream.app.application import Application
 from sensorstream.app.life.health import WatermarkNews
+from sensorstream.cli.simulation.tracker_messages import PAPER_MESSAGE
 from sensorstream.engine.outcome import Status
 from sensorstream.errors import HistoryError, MalformedMessage, QueryConflict, RunsOnSpark
 from sensorstream.history.effects_writer import EngineStanding, Standings, Writes
@@ -26,7 +27,6 @@ from sensorstream.model.timeline import Timeline
 from sensorstream.model.waits import Waits
 from sensorstream.server.web_application import create_app
 from sensorstream.settings.settings import PipelineSettings, ReasoningSettings, Settings
-from sensorstream.simulation.tracker_messages import PAPER_MESSAGE
 from tests.waiting import eventually
 
 QUERY = """\

@@ -8,6 +8,7 @@ from threading import Event
 import pytest
 
 from sensorstream.app.control.wiring import Deployment
+from sensorstream.cli.simulation.tracker_messages import tracker_messages
 from sensorstream.engine.outcome import Status
 from sensorstream.errors import (
     HistoryError,
@@ -24,7 +25,6 @@ from sensorstream.journal.entry import Entry
 from sensorstream.journal.records import Effects
 from sensorstream.journal.registration import RegisterQuery, RemoveQuery
 from sensorstream.settings.settings import ServerSettings
-from sensorstream.simulation.tracker_messages import tracker_messages
 from sensorstream.testing import MemoryStore
 from tests.app.pipelines import PEOPLE, WINDOWED, running, without_checkpoints
 

@@ -122,7 +122,7 @@ def test_processes_that_hang_are_named_replaced_and_ready_again(
     eventually(lambda: not away())
     for name, pattern in (
         ("reasoner", "sensorstream.reasoning.dl.reasoner_worker"),
-        ("cache", "sensorstream.cache.cache_process"),
+        ("cache", "sensorstream.app.cache.cache_process"),
     ):
         hanging = _children(pattern)  # HermiT has another process, for contradictions.
         for pid in hanging:

@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 import pytest
 
 from sensorstream.app.control.wiring import Deployment
+from sensorstream.cli.simulation.tracker_messages import tracker_messages
 from sensorstream.engine.checkpoint import dump, load
 from sensorstream.engine.outcome import Status
 from sensorstream.errors import Overrun
@@ -16,7 +17,6 @@ from sensorstream.journal.takeover import PutOntology, ReadmitReasoner
 from sensorstream.mapping.mapping_plan import MappingPlan
 from sensorstream.model.events import Alert, Message
 from sensorstream.network.budget import EngineLoad
-from sensorstream.simulation.tracker_messages import tracker_messages
 from sensorstream.testing import MemoryStore
 from tests.app.pipelines import (
     PEOPLE,

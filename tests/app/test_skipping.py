@@ -14,6 +14,7 @@ import pytest
 from sensorstream.app.application import Application
 from sensorstream.app.life.in_work import Death
 from sensorstream.app.life.recovery import find_start, skip_deadly, skip_entry
+from sensorstream.cli.simulation.tracker_messages import tracker_messages
 from sensorstream.engine.outcome import Status
 from sensorstream.errors import JournalError
 from sensorstream.history.journal_rows import entries, entry_at
@@ -21,7 +22,6 @@ from sensorstream.history.store import PostgresStore
 from sensorstream.journal.message import Tick
 from sensorstream.model.timeline import Timeline
 from sensorstream.settings.settings import RuleSettings, Settings, TimeSettings
-from sensorstream.simulation.tracker_messages import tracker_messages
 from sensorstream.testing import DAWN
 
 Open = Callable[[Settings], Application]

@@ -10,6 +10,7 @@ import pytest
 from sensorstream.app.control.engine_settings import window_partition, window_spec
 from sensorstream.app.control.wiring import read_deployment
 from sensorstream.app.questions.individuals import view_window
+from sensorstream.cli.simulation.tracker_messages import tracker_messages
 from sensorstream.engine.engine import Engine
 from sensorstream.errors import SettingsError
 from sensorstream.installation import bundled
@@ -24,7 +25,6 @@ from sensorstream.settings.settings import (
     Settings,
     WindowSettings,
 )
-from sensorstream.simulation.tracker_messages import tracker_messages
 from sensorstream.window.window_spec import (
     Elements,
     WindowMove,

@@ -15,9 +15,9 @@ import pytest
 from click.testing import Result
 
 from sensorstream.cli.command_client import CommandClient
+from sensorstream.cli.simulation.tracker_messages import PAPER_MESSAGE, tracker_messages
 from sensorstream.errors import MalformedMessage, MessageError, QueryError, ServerUnreachable
 from sensorstream.history.database import connect
-from sensorstream.simulation.tracker_messages import PAPER_MESSAGE, tracker_messages
 from tests.cli.served import Served
 
 Run = Callable[..., Result]

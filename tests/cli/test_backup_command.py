@@ -21,11 +21,11 @@ from click.testing import Result
 
 from sensorstream.cli.command_client import CommandClient
 from sensorstream.cli.demo.server_process import ServerProcess
+from sensorstream.cli.simulation.tracker_messages import tracker_messages
 from sensorstream.history import embedded
 from sensorstream.history.database import connect
 from sensorstream.processes.own_folders import lock_folder
 from sensorstream.settings.settings_file import load_settings
-from sensorstream.simulation.tracker_messages import tracker_messages
 
 Run = Callable[..., Result]
 COUNT = "select count(*) from history.messages"

@@ -24,7 +24,7 @@ from schemathesis.specs.openapi.checks import (
 )
 
 from sensorstream.cli.command_client import CommandClient
-from sensorstream.simulation.tracker_messages import PAPER_MESSAGE, tracker_messages
+from sensorstream.cli.simulation.tracker_messages import PAPER_MESSAGE, tracker_messages
 from tests.cli.served import Served
 
 TOMORROW: Final = datetime.now(UTC) + timedelta(days=1)

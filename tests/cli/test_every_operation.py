@@ -15,9 +15,9 @@ from click.testing import Result
 
 from sensorstream.cli.command_client import CommandClient
 from sensorstream.cli.command_group import COMMANDS
+from sensorstream.cli.simulation.tracker_messages import PAPER_MESSAGE, tracker_messages
 from sensorstream.client.deployment_operations import Kind
 from sensorstream.settings.settings_file import load_settings
-from sensorstream.simulation.tracker_messages import PAPER_MESSAGE, tracker_messages
 from tests.cli.served import Served
 
 Run = Callable[..., Result]

@@ -10,8 +10,8 @@ import pytest
 from click.testing import Result
 
 from sensorstream.app.application import Application
+from sensorstream.cli.simulation.tracker_messages import tracker_messages
 from sensorstream.settings.settings_file import load_settings
-from sensorstream.simulation.tracker_messages import tracker_messages
 
 Run = Callable[..., Result]
 OTHER = """

@@ -7,9 +7,9 @@ from click.testing import CliRunner, Result
 
 from sensorstream.cli import main
 from sensorstream.cli.init_command import TEMPLATES
+from sensorstream.cli.simulation.tracker_messages import PAPER_MESSAGE
 from sensorstream.model.timeline import Timeline
 from sensorstream.settings.settings_file import load_settings
-from sensorstream.simulation.tracker_messages import PAPER_MESSAGE
 
 
 def init(*arguments: str) -> Result:

@@ -9,7 +9,7 @@ import pytest
 from click.testing import Result
 
 from sensorstream.cli.init_command import TEMPLATES, make_workspace
-from sensorstream.simulation.tracker_messages import PAPER_MESSAGE
+from sensorstream.cli.simulation.tracker_messages import PAPER_MESSAGE
 
 Run = Callable[..., Result]
 TRACKING = "http://sensorstream.example/tracking#"

@@ -7,7 +7,7 @@ from typing import Any
 import httpx
 from prometheus_client.parser import text_string_to_metric_families
 
-from sensorstream.simulation.tracker_messages import PAPER_MESSAGE
+from sensorstream.cli.simulation.tracker_messages import PAPER_MESSAGE
 
 
 def test_metrics_follow_what_happens(served: Any) -> None:

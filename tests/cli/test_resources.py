@@ -11,8 +11,8 @@ import pytest
 from click.testing import Result
 
 from sensorstream.cli.command_client import CommandClient
+from sensorstream.cli.simulation.tracker_messages import PAPER_MESSAGE, tracker_messages
 from sensorstream.errors import RequestRefused
-from sensorstream.simulation.tracker_messages import PAPER_MESSAGE, tracker_messages
 from tests.cli.served import Served
 
 Run = Callable[..., Result]

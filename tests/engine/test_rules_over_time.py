@@ -6,12 +6,12 @@ from contextlib import closing
 from random import Random
 
 from sensorstream.app.recorded_engine import build_engine
-from sensorstream.dotr.dotr_reader import read_program
 from sensorstream.engine.outcome import Outcome
 from sensorstream.errors import Position
 from sensorstream.journal.entry_effects import in_order
 from sensorstream.model.events import Event
 from sensorstream.model.terms import Triple
+from sensorstream.sparql.dotr.dotr_reader import read_program
 from tests.effort import examples
 from tests.network.selection.definition import firings
 from tests.network.selection.test_selection import (

@@ -7,9 +7,9 @@ from dataclasses import fields, is_dataclass
 from functools import partial
 
 from sensorstream.app.control.wiring import Deployment, read_deployment
+from sensorstream.cli.simulation.tracker_messages import tracker_messages
 from sensorstream.journal.registration import RegisterQuery
 from sensorstream.settings.settings_file import load_settings
-from sensorstream.simulation.tracker_messages import tracker_messages
 from sensorstream.testing import MemoryStore
 from tests.app.pipelines import PEOPLE, WINDOWED, left_behind, running
 from tests.equivalence.canonical import masked

@@ -10,8 +10,8 @@ from typing import Final
 
 from sensorstream.app.application import Application
 from sensorstream.archive.archive_moves import archive
+from sensorstream.cli.simulation.tracker_messages import tracker_messages
 from sensorstream.model.terms import Triple
-from sensorstream.simulation.tracker_messages import tracker_messages
 from sensorstream.sparql.query_parser import parse_query
 from sensorstream.sparql.query_printer import query_text
 from tests.equivalence import engines

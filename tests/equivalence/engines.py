@@ -12,10 +12,10 @@ from pathlib import Path
 from threading import Lock
 from typing import Final
 
+from sensorstream.app.cache.cache import Cache
+from sensorstream.app.cache.cache_messages import CacheQuestion, Formats
 from sensorstream.archive.archive_moves import archive
 from sensorstream.archive.archive_queries import Archive, DuckDB, archive_answered
-from sensorstream.cache.cache import Cache
-from sensorstream.cache.cache_messages import CacheQuestion, Formats
 from sensorstream.engine.outcome import Status
 from sensorstream.history.asking.checked_question import CheckedQuestion, read_question
 from sensorstream.history.asking.query_run import AskingLimits, answered

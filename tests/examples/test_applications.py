@@ -18,7 +18,7 @@ import pytest
 from click.testing import CliRunner
 
 from sensorstream.cli import main
-from sensorstream.simulation.application_streams import EVERY
+from sensorstream.cli.simulation.application_streams import EVERY
 from tests.examples.applications import EXAMPLES, moment, reports, simulated
 
 DAY = timedelta(days=1)

@@ -17,9 +17,9 @@ from click.testing import CliRunner
 from lxml import etree
 
 from sensorstream.cli import main
+from sensorstream.cli.simulation.application_streams import NAMESPACE, auction_messages
 from sensorstream.installation import bundled
 from sensorstream.model.timeline import Timeline
-from sensorstream.simulation.application_streams import NAMESPACE, auction_messages
 
 EXAMPLE = bundled("ontologies").parent / "examples" / "auctions"
 EBAY = "http://developer.ebay.com/DevZone/finding/CallRef/findItemsByKeywords.html#"

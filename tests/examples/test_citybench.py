@@ -18,8 +18,8 @@ from click.testing import CliRunner
 
 from examples.citybench.prepare import BACKGROUND
 from sensorstream.cli.run_command import command
+from sensorstream.cli.simulation.city_messages import beside_the_source
 from sensorstream.installation import bundled
-from sensorstream.simulation.city_messages import beside_the_source
 from tests.recordings import NO_RECORDINGS
 
 EXAMPLE = bundled("ontologies").parent / "examples" / "citybench"

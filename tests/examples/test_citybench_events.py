@@ -15,8 +15,8 @@ from examples.citybench.prepare import (
     Sensors,
     events,
 )
+from sensorstream.cli.simulation.city_messages import read_time
 from sensorstream.errors import SimulationError
-from sensorstream.simulation.city_messages import read_time
 from sensorstream.streams.event_lines import EventLines
 
 SECOND = 1_000_000

@@ -14,10 +14,10 @@ from typing import Any
 import pyoxigraph as ox
 import pytest
 
+from sensorstream.app.cache.cache import Cache
+from sensorstream.app.cache.cache_messages import CacheQuestion, Formats
 from sensorstream.archive.archive_moves import archive
 from sensorstream.archive.archive_queries import Archive, archive_answered
-from sensorstream.cache.cache import Cache
-from sensorstream.cache.cache_messages import CacheQuestion, Formats
 from sensorstream.engine.outcome import Status
 from sensorstream.errors import QueryError, UnsupportedQuery
 from sensorstream.history.asking.checked_question import read_question

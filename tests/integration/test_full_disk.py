@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 
 from sensorstream.app.application import Application
+from sensorstream.cli.simulation.tracker_messages import tracker_messages
 from sensorstream.installation import bundled
 from sensorstream.settings.settings import (
     HistorySettings,
@@ -24,7 +25,6 @@ from sensorstream.settings.settings import (
     Settings,
     WindowSettings,
 )
-from sensorstream.simulation.tracker_messages import tracker_messages
 
 _MIB = 1 << 20
 _DETACH = 2  # MNT_DETACH of umount2(2)

@@ -21,7 +21,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from sensorstream.simulation.tracker_messages import tracker_messages
+from sensorstream.cli.simulation.tracker_messages import tracker_messages
 from tests.inputs.mqtt_brokers import (
     MOSQUITTO,
     PASSWORD,

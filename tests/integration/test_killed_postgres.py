@@ -11,6 +11,7 @@ from pathlib import Path
 import psutil
 
 from sensorstream.app.application import Application
+from sensorstream.cli.simulation.tracker_messages import tracker_messages
 from sensorstream.errors import HistoryError
 from sensorstream.installation import bundled
 from sensorstream.settings.settings import (
@@ -20,7 +21,6 @@ from sensorstream.settings.settings import (
     Settings,
     WindowSettings,
 )
-from sensorstream.simulation.tracker_messages import tracker_messages
 
 
 def rows_of(application: Application) -> Sequence[Sequence[object]]:

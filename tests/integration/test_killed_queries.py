@@ -13,7 +13,7 @@ import httpx
 import pytest
 
 from sensorstream.cli.demo.output import Receiver
-from sensorstream.simulation.tracker_messages import tracker_messages
+from sensorstream.cli.simulation.tracker_messages import tracker_messages
 from tests.integration.serving import init, kill, serving
 from tests.waiting import eventually
 

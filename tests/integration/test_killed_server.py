@@ -17,7 +17,7 @@ import httpx
 import psutil
 import pytest
 
-from sensorstream.simulation.tracker_messages import tracker_messages
+from sensorstream.cli.simulation.tracker_messages import tracker_messages
 from tests.waiting import first_line
 
 _CLI = [sys.executable, "-m", "sensorstream"]

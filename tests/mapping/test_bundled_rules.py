@@ -6,6 +6,8 @@ from functools import cache
 
 import pytest
 
+from sensorstream.cli.simulation.city_messages import city_messages
+from sensorstream.cli.simulation.tracker_messages import PAPER_MESSAGE
 from sensorstream.installation import bundled
 from sensorstream.language import parse
 from sensorstream.language.syntax import RuleFile
@@ -18,8 +20,6 @@ from sensorstream.model.terms import IRI, Literal, Term
 from sensorstream.model.timeline import Timeline
 from sensorstream.reasoning.ontology import load_ontology
 from sensorstream.rules.rule_compiler import compile_rules
-from sensorstream.simulation.city_messages import city_messages
-from sensorstream.simulation.tracker_messages import PAPER_MESSAGE
 
 TRACKING = "http://sensorstream.example/tracking#"
 CITY = "http://sensorstream.example/city#"

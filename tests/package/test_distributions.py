@@ -15,8 +15,8 @@ from typing import Protocol
 import pytest
 
 from sensorstream.cli.init_command import TEMPLATES, make_workspace
+from sensorstream.cli.simulation.tracker_messages import PAPER_MESSAGE
 from sensorstream.installation import EXTRAS, bundled
-from sensorstream.simulation.tracker_messages import PAPER_MESSAGE
 from tests.package.building import ROOT, Distributions, alone
 from tests.package.every_python import pythons
 

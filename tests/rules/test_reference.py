@@ -6,12 +6,12 @@ import re
 from contextlib import closing
 from pathlib import Path
 
+from sensorstream.cli.stories.story_player import StoryStage, standing_alone
+from sensorstream.cli.stories.story_reader import read_stories
 from sensorstream.language import parse
 from sensorstream.model.schema import Schema
 from sensorstream.model.timeline import Timeline
 from sensorstream.rules.rule_compiler import compile_rules
-from sensorstream.stories.story_player import StoryStage, standing_alone
-from sensorstream.stories.story_reader import read_stories
 
 PAGE = Path(__file__).parents[2] / "docs" / "use" / "semantic-rules.md"
 

@@ -18,14 +18,14 @@ from sensorstream.alerts.alert_records import (
 )
 from sensorstream.alerts.feed import AlertFeed
 from sensorstream.app.application import Application, InForce
+from sensorstream.app.cache.cache import Cache
+from sensorstream.app.cache.cache_messages import Answered, CacheQuestion
 from sensorstream.app.life.access_control import Rates
 from sensorstream.app.life.entry_queue import HERE, MessageSender
 from sensorstream.app.life.health import Health, HealthPart
 from sensorstream.app.life.metrics import Metrics
 from sensorstream.app.questions.individuals import IndividualView, WindowView
 from sensorstream.app.questions.one_time_questions import Asking, RunningQuestions
-from sensorstream.cache.cache import Cache
-from sensorstream.cache.cache_messages import Answered, CacheQuestion
 from sensorstream.clock import SystemClock
 from sensorstream.engine.outcome import Outcome, Status, Timings
 from sensorstream.errors import (

@@ -17,6 +17,7 @@ from schemathesis import GenerationMode
 from schemathesis.core.result import Ok
 
 from sensorstream.app.application import Application
+from sensorstream.cli.simulation.tracker_messages import tracker_messages
 from sensorstream.installation import bundled
 from sensorstream.settings.settings import (
     ArchiveSettings,
@@ -27,7 +28,6 @@ from sensorstream.settings.settings import (
     RuleSettings,
     Settings,
 )
-from sensorstream.simulation.tracker_messages import tracker_messages
 
 XML = {"content-type": "application/xml"}
 DIGITS = "1" * 5000

@@ -22,8 +22,8 @@ import pytest
 
 from sensorstream.cli.demo.server_process import ServerProcess
 from sensorstream.cli.init_command import TEMPLATES, make_workspace
+from sensorstream.cli.simulation.tracker_messages import tracker_messages
 from sensorstream.client.clients import Client
-from sensorstream.simulation.tracker_messages import tracker_messages
 from tests.waiting import command_of
 
 DEADLINE = 240.0

@@ -12,7 +12,7 @@ from urllib.parse import quote
 import httpx
 import pytest
 
-from sensorstream.simulation.tracker_messages import tracker_messages
+from sensorstream.cli.simulation.tracker_messages import tracker_messages
 from tests.server.tracking import (
     NOBODY_MAPS,
     SPARQL,

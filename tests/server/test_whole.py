@@ -21,6 +21,7 @@ from SPARQLWrapper import JSON, SPARQLWrapper
 from standardwebhooks import Webhook as Verifier
 
 from sensorstream.app.application import Application
+from sensorstream.cli.simulation.tracker_messages import tracker_messages
 from sensorstream.installation import bundled
 from sensorstream.settings.settings import (
     HistorySettings,
@@ -30,7 +31,6 @@ from sensorstream.settings.settings import (
     WebhookSettings,
     WindowSettings,
 )
-from sensorstream.simulation.tracker_messages import tracker_messages
 from tests.waiting import eventually
 
 XML = {"content-type": "application/xml"}

@@ -15,6 +15,7 @@ import httpx
 from lxml import etree
 
 from sensorstream.app.application import Application
+from sensorstream.cli.simulation.tracker_messages import tracker_messages
 from sensorstream.inputs.inputs import Inputs
 from sensorstream.installation import bundled
 from sensorstream.settings.endpoints import FolderInput, Input
@@ -26,7 +27,6 @@ from sensorstream.settings.settings import (
     WebhookSettings,
     WindowSettings,
 )
-from sensorstream.simulation.tracker_messages import tracker_messages
 
 XML = {"content-type": "application/xml"}
 SPARQL = {"content-type": "application/sparql-query"}

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from sensorstream.dotr.dotr_reader import is_rules, read_program
 from sensorstream.errors import Position
 from sensorstream.kb.triple_index import TripleIndex
 from sensorstream.model.terms import IRI, Triple
+from sensorstream.sparql.dotr.dotr_reader import is_rules, read_program
 from sensorstream.sparql.query_parser import parse_query
 from sensorstream.streams.processor import StreamEvent, StreamProcessor
 from sensorstream.streams.query_report import Report

@@ -8,11 +8,11 @@ import pytest
 
 from sensorstream.app.control.deployment_folder import check_query_files
 from sensorstream.app.control.file_texts import based, placed
-from sensorstream.dotr.dotr_reader import read_program
 from sensorstream.errors import Position, QueryError, UnsupportedQuery
 from sensorstream.kb.triple_index import TripleIndex
 from sensorstream.model.schema import Schema
 from sensorstream.network.plan.nodes import Anew
+from sensorstream.sparql.dotr.dotr_reader import read_program
 from sensorstream.sparql.functions import UNREPEATABLE
 from sensorstream.sparql.query_parser import parse_query
 from sensorstream.streams.processor import StreamProcessor

@@ -21,8 +21,6 @@ from sensorstream.app.control.file_texts import (
 )
 from sensorstream.app.control.rule_files import read_texts
 from sensorstream.app.recorded_engine import build_engine
-from sensorstream.dotr.dotr_reader import check_classes_named, read_program
-from sensorstream.dotr.dotr_syntax import TimedProgram
 from sensorstream.engine.engine import Engine
 from sensorstream.errors import (
     Position,
@@ -39,6 +37,8 @@ from sensorstream.reasoning.ontology import deployed_ontology
 from sensorstream.settings.settings import Settings
 from sensorstream.sparql.algebra import Query, Window
 from sensorstream.sparql.described import check_named
+from sensorstream.sparql.dotr.dotr_reader import check_classes_named, read_program
+from sensorstream.sparql.dotr.dotr_syntax import TimedProgram
 from sensorstream.sparql.query_parser import Parsed, parse_query, read_query
 from sensorstream.sparql.walk import nodes
 

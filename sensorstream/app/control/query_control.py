@@ -17,7 +17,6 @@ from sensorstream.analysis import Note, QueryContext, query_notes
 from sensorstream.app.control.versions import Match, ResourceVersions, check_match
 from sensorstream.app.deployment_handle import Handle
 from sensorstream.app.why.message_trials import QueryTrial, Trials
-from sensorstream.dotr.dotr_reader import check_classes_named, is_rules, read_program
 from sensorstream.engine.engine_queries import EngineReport, Stopped
 from sensorstream.errors import Busy, Position, SensorStreamError, UnknownQuery
 from sensorstream.history.asking.query_answer import Answer, answer_now
@@ -25,6 +24,7 @@ from sensorstream.journal.registration import MOST_QUERIES, RegisterQuery, Remov
 from sensorstream.model.timeline import Instant
 from sensorstream.processes.fork_once import held
 from sensorstream.sparql.described import check_named
+from sensorstream.sparql.dotr.dotr_reader import check_classes_named, is_rules, read_program
 from sensorstream.sparql.query_lexer import QueryText, check_tokens
 from sensorstream.sparql.query_parser import parse_query, read_query
 from sensorstream.sparql.text_bounds import MOST_TOKENS, check_length

@@ -13,10 +13,10 @@ from prometheus_client import CollectorRegistry, Gauge
 
 from sensorstream.alerts.dispatcher import WebhookDispatcher
 from sensorstream.alerts.sender import OUTPUT
+from sensorstream.app.cache.cache import Cache
 from sensorstream.app.deployment_handle import Handle
 from sensorstream.app.life.in_work import InWork
 from sensorstream.app.life.repeated_work import RepeatedWork
-from sensorstream.cache.cache import Cache
 from sensorstream.engine.message_reading import UnmappedMessage
 from sensorstream.errors import HistoryError, SensorStreamError
 from sensorstream.history.database import OwnConnection

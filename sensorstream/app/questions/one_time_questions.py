@@ -10,9 +10,9 @@ from secrets import token_hex
 from threading import Lock
 from typing import IO, TYPE_CHECKING, Final
 
+from sensorstream.app.cache.cache import Cache
+from sensorstream.app.cache.cache_messages import Answered, CacheQuestion
 from sensorstream.app.deployment_handle import Handle
-from sensorstream.cache.cache import Cache
-from sensorstream.cache.cache_messages import Answered, CacheQuestion
 from sensorstream.clock import Clock
 from sensorstream.engine.engine import Engine
 from sensorstream.errors import (

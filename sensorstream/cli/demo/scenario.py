@@ -14,14 +14,14 @@ from sensorstream.cli.demo.server_process import ServerProcess, run_stream
 from sensorstream.cli.init_command import TEMPLATES, make_workspace
 from sensorstream.cli.query_command import on_history, on_spark
 from sensorstream.cli.send_command import Tally, deliver, numbered
+from sensorstream.cli.simulation.city_messages import MADE_UP, RECORDED, city_messages
+from sensorstream.cli.simulation.tracker_messages import PAPER_MESSAGE, tracker_messages
 from sensorstream.console.page_visits import mean, read
 from sensorstream.history.open_history import open_history
 from sensorstream.history.read_only_sql import SqlResult
 from sensorstream.model.schema import local_name
 from sensorstream.settings.settings import Settings
 from sensorstream.settings.settings_file import load_settings
-from sensorstream.simulation.city_messages import MADE_UP, RECORDED, city_messages
-from sensorstream.simulation.tracker_messages import PAPER_MESSAGE, tracker_messages
 
 _TRACKER_MESSAGES: Final = 120
 _TRACKER_WINDOW: Final = 25

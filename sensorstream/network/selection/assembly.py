@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from itertools import chain
 from typing import TypeAlias
 
-from sensorstream.dotr.dotr_syntax import DatalogClause, Mode
 from sensorstream.model.terms import IRI, Triple
 from sensorstream.model.timeline import Instant
 from sensorstream.network.agenda import Agenda
@@ -26,6 +25,7 @@ from sensorstream.network.selection.running_rules import (
 )
 from sensorstream.network.selection.selection_plan import Events
 from sensorstream.sparql.algebra import Pattern
+from sensorstream.sparql.dotr.dotr_syntax import DatalogClause, Mode
 
 _Sees: TypeAlias = tuple[DatalogClause, ...] | None
 """The Datalog rules behind a selector; None: it reads the window."""

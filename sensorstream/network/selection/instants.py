@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterable
 from itertools import chain
 from typing import Final, TypeAlias
 
-from sensorstream.dotr.dotr_syntax import Mode
 from sensorstream.model.terms import Triple
 from sensorstream.model.timeline import Instant
 from sensorstream.network.build import build
@@ -23,6 +22,7 @@ from sensorstream.network.selection.assembly import Assembly, Broken, Stores
 from sensorstream.network.selection.firing_order import Order
 from sensorstream.network.selection.moment_graph import Channel
 from sensorstream.network.selection.running_rules import Ruleset, triples_of
+from sensorstream.sparql.dotr.dotr_syntax import Mode
 
 Told: TypeAlias = Callable[[Iterable[Triple], Instant], None]
 _LOOK: Final = 256

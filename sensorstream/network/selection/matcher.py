@@ -17,7 +17,6 @@ from itertools import chain, groupby
 from operator import itemgetter
 from typing import Final, TypeAlias
 
-from sensorstream.dotr.dotr_syntax import Pick, TimedRule
 from sensorstream.model.terms import IRI, BlankNode, Literal, Term
 from sensorstream.model.timeline import Instant
 from sensorstream.network.aggregates import AggregationKind, kind_of
@@ -35,6 +34,7 @@ from sensorstream.network.selection.selection_plan import (
     own_and_cross,
 )
 from sensorstream.sparql.algebra import Aggregate, Comparison, Expression, Variable
+from sensorstream.sparql.dotr.dotr_syntax import Pick, TimedRule
 from sensorstream.sparql.walk import nodes
 
 Found: TypeAlias = tuple[Row, tuple[Instant, ...], Members]

@@ -5,7 +5,6 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-from sensorstream.dotr.dotr_syntax import DatalogClause
 from sensorstream.errors import InternalFault, NotIncremental, ProgramError, UnsupportedQuery
 from sensorstream.kb.graph_index import KnowledgeBase, Origin
 from sensorstream.model.events import Delta
@@ -25,6 +24,7 @@ from sensorstream.network.recursion.triple_kinds import KindIndex, TriplesRead, 
 from sensorstream.network.rows import Row, net
 from sensorstream.network.selection.event_store import Wanted
 from sensorstream.sparql.algebra import BGP, Pattern
+from sensorstream.sparql.dotr.dotr_syntax import DatalogClause
 
 
 class Channel:

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeAlias
 
-from sensorstream.dotr.dotr_syntax import DatalogClause, Mode
 from sensorstream.model.terms import Literal, Triple
 from sensorstream.model.timeline import Instant
 from sensorstream.network.node import Node
@@ -17,6 +16,7 @@ from sensorstream.network.rows import Row
 from sensorstream.network.selection.event_store import EventRows, Wanted
 from sensorstream.network.selection.moment_graph import relevant
 from sensorstream.network.selection.selection_plan import Events, RulePlan, RulePlans, likeness
+from sensorstream.sparql.dotr.dotr_syntax import DatalogClause, Mode
 
 Event: TypeAlias = tuple[Instant, Row]
 _SPARED = 16

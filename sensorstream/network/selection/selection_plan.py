@@ -11,7 +11,14 @@ from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import TypeAlias
 
-from sensorstream.dotr.dotr_syntax import (
+from sensorstream.errors import NotIncremental, QueryError, UnsupportedQuery
+from sensorstream.model.terms import IRI, Literal
+from sensorstream.network.plan.nodes import Plan, PlanOverOne
+from sensorstream.network.plan.planner import plan_in_step
+from sensorstream.network.query_sources import DEFAULT, INSTANT, Sources, TripleSource
+from sensorstream.sparql import algebra
+from sensorstream.sparql.algebra import Aggregate, Comparison, Expression, Filter, Project, Variable
+from sensorstream.sparql.dotr.dotr_syntax import (
     Absence,
     Between,
     Mode,
@@ -24,13 +31,6 @@ from sensorstream.dotr.dotr_syntax import (
     TimedRule,
     attribute,
 )
-from sensorstream.errors import NotIncremental, QueryError, UnsupportedQuery
-from sensorstream.model.terms import IRI, Literal
-from sensorstream.network.plan.nodes import Plan, PlanOverOne
-from sensorstream.network.plan.planner import plan_in_step
-from sensorstream.network.query_sources import DEFAULT, INSTANT, Sources, TripleSource
-from sensorstream.sparql import algebra
-from sensorstream.sparql.algebra import Aggregate, Comparison, Expression, Filter, Project, Variable
 from sensorstream.sparql.query_printer import part_text
 from sensorstream.sparql.text_places import give_place
 from sensorstream.sparql.variable_scope import conjuncts, existences, names_in

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from itertools import accumulate
 from typing import Final
 
-from sensorstream.dotr.dotr_reader import is_rules
 from sensorstream.errors import Position, ProgramError
+from sensorstream.sparql.dotr.dotr_reader import is_rules
 from sensorstream.sparql.iris import resolve
 from sensorstream.sparql.query_lexer import Lexeme, QueryText, tokens
 

@@ -19,7 +19,6 @@ from importlib import resources
 from importlib.resources.abc import Traversable
 from typing import Final, TypeVar
 
-from sensorstream.dotr.dotr_reader import is_rules, read_program
 from sensorstream.errors import Position, ProgramError, QueryError
 from sensorstream.language import syntax
 from sensorstream.language.syntax import RuleFile
@@ -33,6 +32,7 @@ from sensorstream.reasoning.rulesets.rule_set import RuleComment, RuleSet
 from sensorstream.reasoning.rulesets.schema_lists import check_lists, check_plans, without_lists
 from sensorstream.sparql import algebra
 from sensorstream.sparql.algebra import Operation, Pattern, Query, TriplePattern, Variable
+from sensorstream.sparql.dotr.dotr_reader import is_rules, read_program
 from sensorstream.sparql.functions import OF_EVENTS, UNREPEATABLE
 from sensorstream.sparql.query_lexer import QueryText
 from sensorstream.sparql.query_parser import read_query, read_rule_set

@@ -16,8 +16,8 @@ from pydantic import BaseModel, Field
 from starlette.exceptions import HTTPException
 
 from sensorstream.app.application import Application
+from sensorstream.app.cache.cache_messages import Answered, CacheQuestion, Formats
 from sensorstream.app.questions.one_time_questions import AskedText
-from sensorstream.cache.cache_messages import Answered, CacheQuestion, Formats
 from sensorstream.client.operations import Operations
 from sensorstream.errors import Overrun, QueryError
 from sensorstream.history.asking import answer_formats

@@ -25,7 +25,6 @@ from sensorstream.app.control.rulebook import OnDisk
 from sensorstream.app.control.versions import Match, ResourceVersions, digest_of
 from sensorstream.app.why.message_trials import MOST_MESSAGES, MOST_STATEMENTS
 from sensorstream.client.operations import Operations
-from sensorstream.dotr.dotr_reader import is_rules
 from sensorstream.errors import (
     MalformedMessage,
     Position,
@@ -50,6 +49,7 @@ from sensorstream.server.rest.versioned_routes import (
     add_versions,
     fault_bodies,
 )
+from sensorstream.sparql.dotr.dotr_reader import is_rules
 
 routes = APIRouter(tags=["rules"])
 _TEXT: Final[dict[str, Any]] = {

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import httpx
 
-from sensorstream.simulation.tracker_messages import tracker_messages
+from sensorstream.cli.simulation.tracker_messages import tracker_messages
 from tests.integration.endurance.people import People
 from tests.integration.endurance.witness import Witness, plain_report
 

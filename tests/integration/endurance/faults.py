@@ -17,7 +17,7 @@ from tests.integration.endurance.receiver import Receiver
 from tests.integration.endurance.workspace import Workspace, signal_all
 
 _REASONER: Final = "sensorstream.reasoning.dl.reasoner_worker"
-_CACHE: Final = "sensorstream.cache.cache_process"
+_CACHE: Final = "sensorstream.app.cache.cache_process"
 _MIB: Final = 1 << 20
 
 

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sensorstream.dotr.dotr_reader import read_program
 from sensorstream.engine.codec import decode, encode
 from sensorstream.errors import Position, QueryError, UnsupportedQuery
 from sensorstream.model.terms import IRI, Triple
 from sensorstream.sparql.algebra import Query
+from sensorstream.sparql.dotr.dotr_reader import read_program
 from sensorstream.sparql.query_parser import parse_query
 from sensorstream.streams.processor import StreamEvent, StreamProcessor
 from sensorstream.streams.query_report import Report

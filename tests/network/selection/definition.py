@@ -13,7 +13,11 @@ from typing import Any
 
 import pyoxigraph as ox
 
-from sensorstream.dotr.dotr_syntax import (
+from sensorstream.kb.oxigraph_terms import from_oxigraph
+from sensorstream.model import xsd
+from sensorstream.model.terms import Literal, Term, Triple
+from sensorstream.network.expressions.expression_functions import test_of, value_of
+from sensorstream.sparql.dotr.dotr_syntax import (
     Between,
     Pick,
     ScopeAggregation,
@@ -21,10 +25,6 @@ from sensorstream.dotr.dotr_syntax import (
     TimedRule,
     attribute,
 )
-from sensorstream.kb.oxigraph_terms import from_oxigraph
-from sensorstream.model import xsd
-from sensorstream.model.terms import Literal, Term, Triple
-from sensorstream.network.expressions.expression_functions import test_of, value_of
 from sensorstream.sparql.values import compare
 from sensorstream.sparql.variable_scope import names_in
 

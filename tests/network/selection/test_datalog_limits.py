@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from sensorstream.dotr.dotr_reader import read_program
 from sensorstream.errors import Overrun, Position, UnsupportedQuery
 from sensorstream.model.terms import Triple
 from sensorstream.network.budget import Limits
+from sensorstream.sparql.dotr.dotr_reader import read_program
 from sensorstream.streams.processor import StreamProcessor
 from sensorstream.streams.query_report import Report
 from tests.network.selection.test_selection import PREFIX, Machine, term, triples_of

@@ -10,7 +10,6 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from sensorstream.dotr.dotr_reader import read_program
 from sensorstream.errors import Position, UnsupportedQuery
 from sensorstream.model import rdf
 from sensorstream.model.terms import IRI, Triple
@@ -18,6 +17,7 @@ from sensorstream.network.recursion.triple_kinds import TriplesRead, reads, writ
 from sensorstream.network.selection.firing_order import Order
 from sensorstream.network.selection.running_rules import RuleMember, Ruleset
 from sensorstream.network.selection.selection_plan import plan_rules
+from sensorstream.sparql.dotr.dotr_reader import read_program
 
 E = "http://example.org/"
 PREFIX = f"PREFIX : <{E}>\n"

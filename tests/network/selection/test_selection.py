@@ -11,12 +11,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sensorstream.dotr.dotr_reader import read_program
 from sensorstream.engine.codec import decode, encode
 from sensorstream.errors import Position, UnsupportedQuery
 from sensorstream.kb.triple_index import TripleIndex
 from sensorstream.model import rdf, xsd
 from sensorstream.model.terms import IRI, Literal, Triple
+from sensorstream.sparql.dotr.dotr_reader import read_program
 from sensorstream.streams.processor import StreamEvent, StreamProcessor
 from sensorstream.streams.query_report import Report
 from sensorstream.streams.query_state import ProcessorState
