@@ -138,7 +138,7 @@ STEPS = 4
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from sensorstream.archive import moving
+from sensorstream.archive import archive_moves
 from sensorstream.model.timeline import Timeline
 left = int(sys.argv[3])
 def say(step):
@@ -149,9 +149,9 @@ def say(step):
 line = Timeline.DATETIME
 folder = Path(sys.argv[2])
 if sys.argv[4] == "archive":
-    moving.archive(sys.argv[1], folder, 2**62, line, say)
+    archive_moves.archive(sys.argv[1], folder, 2**62, line, say)
 else:
-    moving.restore(sys.argv[1], folder, sys.argv[4], line, say)
+    archive_moves.restore(sys.argv[1], folder, sys.argv[4], line, say)
 """
 
 

@@ -33,9 +33,9 @@ main({arguments})
 @pytest.mark.parametrize(
     ("module", "inner", "arguments", "number", "code"),
     [
-        ("run", "_run_messages", ["run", "--messages", "in"], signal.SIGINT, 1),
-        ("serve", "read_settings", ["serve"], signal.SIGTERM, 0),
-        ("spark", "load_settings", ["stream"], signal.SIGINT, 0),
+        ("run_command", "_run_messages", ["run", "--messages", "in"], signal.SIGINT, 1),
+        ("serve_command", "read_settings", ["serve"], signal.SIGTERM, 0),
+        ("spark_command", "load_settings", ["stream"], signal.SIGINT, 0),
     ],
 )
 def test_a_signal_that_comes_in_a_destructor_ends_a_command(

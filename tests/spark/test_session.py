@@ -18,7 +18,7 @@ from sensorstream.model.schema import Schema
 from sensorstream.model.timeline import Timeline
 from sensorstream.spark import session
 from sensorstream.spark.bulk_sql import run_spark_sql
-from sensorstream.spark.history_snapshot import Place
+from sensorstream.spark.history_snapshot import HistoryPlace
 
 url, settings = sys.argv[1:]
 with session(settings, url=url, master="local[1]") as history:
@@ -46,7 +46,7 @@ history.close()
 # After one Spark there may be another.
 print(
     run_spark_sql(
-        Place(url, Path("archive")), "select count(*) as n from messages", schema=Schema(),
+        HistoryPlace(url, Path("archive")), "select count(*) as n from messages", schema=Schema(),
         timeline=Timeline.DATETIME, master="local[1]", timeout=300, row_limit=5,
     ).rows
 )

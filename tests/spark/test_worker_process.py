@@ -16,9 +16,9 @@ from pathlib import Path
 from sensorstream.model.timeline import Timeline
 from sensorstream.spark.jobs.spark_messages import Task
 from sensorstream.spark.jobs.spark_worker_process import WorkerProcess
-from sensorstream.spark.history_snapshot import Place
+from sensorstream.spark.history_snapshot import HistoryPlace
 
-task = Task(Place("postgresql://", Path("archive")), Timeline.INTEGER, "local[1]", 5.0)
+task = Task(HistoryPlace("postgresql://", Path("archive")), Timeline.INTEGER, "local[1]", 5.0)
 worker = WorkerProcess(task, Path(sys.argv[1]))
 print("started", flush=True)
 if sys.stdin.readline():

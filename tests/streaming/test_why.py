@@ -21,6 +21,7 @@ from sensorstream.errors import RunsOnSpark, UnknownAlert
 from sensorstream.history.database import engine
 from sensorstream.history.effects_writer import Writes
 from sensorstream.history.journal_rows import JournalRow, record_of
+from sensorstream.history.postgres_reader import PostgresReader
 from sensorstream.history.store import PostgresStore
 from sensorstream.journal.records import Effects
 from sensorstream.model.events import Alert
@@ -88,6 +89,7 @@ def test_why_is_answered_as_by_a_server_with_one_engine(
         database = engine(other)
         app = Handle()
         app.settings, app.url, app.database = deployment.settings, other, database
+        app.reader = PostgresReader(database)
         app.exchange = Exchange(machine.engine, machine.mapper, deployment)
         answers = told(Reasons(app), expected)
         assert told(server.reasons, found) == answers
