@@ -87,6 +87,15 @@ def test_a_text_that_starts_later_selects_what_it_selects_alone(
         assert found(mine) == found(machine.finish())
 
 
+def test_a_text_that_starts_later_takes_no_event_that_others_keep() -> None:
+    machine = Machine(RULE.format(1))
+    machine.push(1, triples_of(1, ("B", "x", 30)))
+    machine.processor.complete(2)
+    machine._start("later", PREFIX + RULE.format(2))
+    machine.push(2, triples_of(2, ("T", "x", 10)))
+    assert {each.query for each in machine.finish()} == {"r0"}
+
+
 def test_texts_that_differ_in_constants_have_one_selector_and_one_store() -> None:
     before = {kind: count(kind) for kind in (Channel, EventRows, InstantGraph, Matcher)}
     machine = Machine(*(RULE.format(each) for each in range(20)))
