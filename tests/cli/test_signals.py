@@ -46,3 +46,4 @@ def test_a_signal_that_comes_in_a_destructor_ends_a_command(
         [sys.executable, "-c", program], capture_output=True, timeout=50, check=False
     )
     assert done.returncode == code, done.stderr
+    assert b"Traceback" not in done.stderr
