@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from sensorstream.errors import Position, QueryError
-from sensorstream.model.terms import IRI
+from sensorstream.model.terms import IRI, Literal
 from sensorstream.model.vocabulary import (
     GRAPH_INFERRED,
     GRAPH_PERSISTENT,
@@ -80,11 +80,13 @@ def check_answerable(
                     graphs.check(parsed, graph, "FROM")
                 for graph in named:
                     graphs.check(parsed, graph, "FROM NAMED")
-            case IRI() if not _ABSOLUTE.match(part):
-                raise QueryError(
-                    f"{part.n3} is a relative IRI: expected BASE, or an IRI such as <http://…>",
-                    position=parsed.position(part),
-                )
+            case IRI() | Literal() as term:
+                name = term.datatype if isinstance(term, Literal) else term
+                if not _ABSOLUTE.match(name):
+                    raise QueryError(
+                        f"<{name}> is a relative IRI: expected BASE, or an IRI such as <http://…>",
+                        position=parsed.position(name),
+                    )
 
 
 def read_answerable(

@@ -20,13 +20,13 @@ from tests.equivalence.engines import Past
 from tests.equivalence.items import Item, Tools, name_of, parametrized
 from tests.history import house, oddities
 from tests.mapping.test_bundled_rules import apply
-from tests.spark.test_sparql import EXPRESSIONS, MORE, XSD
-from tests.sparql import (
-    test_dialects,
-    test_query_parser,
-    test_streams,
-    test_text_bounds,
-    test_valid_time,
+from tests.spark.sparql.test_spark_query import EXPRESSIONS, MORE, XSD
+from tests.sparql import test_dialects, test_query_parser, test_text_bounds, test_valid_time
+from tests.sparql.building import (
+    test_dataset_builder,
+    test_pattern_builder,
+    test_query_builder,
+    test_term_builder,
 )
 
 _BLOCK: Final = re.compile(r"^```sparql\n(.*?)^```", re.MULTILINE | re.DOTALL)
@@ -39,7 +39,10 @@ def of_texts(_: Tools) -> Iterator[Item]:
     """What the texts of the parser's tests mean, as they are printed."""
     for module in (
         test_query_parser,
-        test_streams,
+        test_term_builder,
+        test_pattern_builder,
+        test_dataset_builder,
+        test_query_builder,
         test_dialects,
         test_valid_time,
         test_text_bounds,

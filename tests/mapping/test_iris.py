@@ -13,7 +13,6 @@ from sensorstream.model.events import Message
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import IRI, Triple
 from sensorstream.model.timeline import Timeline
-from sensorstream.sparql.iris import resolve
 
 HEAD = "prefix : <http://e.org/>\n"
 
@@ -151,11 +150,3 @@ def test_the_words_of_declarations_are_still_names_elsewhere() -> None:
 xmlns base = "urn:b"
 mapping base on message {/base:m} then insert individual base:base a base:C ."""
     assert triples(rules, "<m xmlns='urn:b'/>")[0][0] == "http://e.org/base"
-
-
-@pytest.mark.parametrize(
-    ("reference", "resolved"),
-    [("g", "urn:g"), ("#g", "urn:a:b#g"), ("?g", "urn:a:b?g"), ("x:g", "x:g")],
-)
-def test_resolution_knows_every_scheme(reference: str, resolved: str) -> None:
-    assert resolve("urn:a:b", reference) == resolved

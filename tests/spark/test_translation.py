@@ -1,8 +1,5 @@
 from __future__ import annotations
 
-import subprocess
-from pathlib import Path
-
 import pytest
 from sqlglot import exp
 
@@ -11,7 +8,6 @@ from sensorstream.history.view_definitions import view_definitions
 from sensorstream.model.schema import Schema
 from sensorstream.model.timeline import Timeline
 from sensorstream.spark.bulk_sql import with_views
-from sensorstream.spark.launch import java_home
 from sensorstream.sql.postgres.sql_reader import Catalog, translate
 from sensorstream.sql.postgres.sql_scope import BIGINT, DOUBLE, MOMENT, TEXT
 
@@ -116,14 +112,3 @@ def test_texts_are_not_sorted_by_code_point_where_the_database_knows_a_language(
 def test_a_collation_makes_the_order_of_texts_clear() -> None:
     text = 'select iri from human where iri collate "C" < \'b\' order by iri collate "C"'
     assert translate(text, OTHER)
-
-
-def test_the_launcher_drops_the_module_the_runtime_lacks(tmp_path: Path) -> None:
-    home = java_home(tmp_path / "java home")
-    done = subprocess.run(
-        [home / "bin" / "java", "--add-modules=jdk.incubator.vector", "-version"],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert "openjdk" in done.stderr.lower()

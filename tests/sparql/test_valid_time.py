@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from sensorstream.errors import Position, QueryError, UnsupportedQuery
+from sensorstream.errors import QueryError, UnsupportedQuery
 from sensorstream.kb.triple_index import TripleIndex
-from sensorstream.model.vocabulary import GRAPH_PERSISTENT
-from sensorstream.sparql.algebra import Query, ValidTime, Variable
-from sensorstream.sparql.answerable import check_answerable, check_graphs
-from sensorstream.sparql.query_parser import Parsed, parse_query, read_query
+from sensorstream.sparql.algebra import ValidTime, Variable
+from sensorstream.sparql.query_parser import parse_query
 from sensorstream.sparql.query_printer import query_text
 from sensorstream.streams.event_lines import SECOND, instant_of
 from sensorstream.streams.processor import StreamProcessor
@@ -77,30 +75,6 @@ def test_a_wrong_valid_time_is_an_error_with_its_place(text: str, said: str) -> 
     assert str(caught.value).startswith(said)
 
 
-def test_the_cache_refuses_a_valid_time_and_says_who_knows_it() -> None:
-    parsed = read("SELECT *\nAT 5 { ?s ?p ?o }")
-    with pytest.raises(QueryError, match=r'^query:2:1: AT "5": only history knows .*on=history'):
-        check_answerable(parsed, message_graphs=True)
-    check_answerable(parsed, history=True)
-
-
-def test_only_history_has_the_graph_of_what_left_the_window() -> None:
-    parsed = read(f"ASK {{ GRAPH {GRAPH_PERSISTENT.n3} {{ ?s ?p ?o }} }}")
-    with pytest.raises(QueryError, match=r"1:13: GRAPH: there is no graph .*ask it \(on=history\)"):
-        check_answerable(parsed, message_graphs=True)
-    check_answerable(parsed, history=True)
-    check_graphs([GRAPH_PERSISTENT], "default-graph-uri", history=True)
-    with pytest.raises(QueryError, match="named-graph-uri"):
-        check_graphs([GRAPH_PERSISTENT], "named-graph-uri")
-
-
-def test_history_keeps_no_graphs_of_messages() -> None:
-    with pytest.raises(QueryError, match="there is no graph <urn:message>"):
-        check_answerable(read("ASK { GRAPH <urn:message> { ?s ?p ?o } }"), history=True)
-    with pytest.raises(QueryError, match="default-graph-uri: there is no graph <urn:message>"):
-        check_graphs(["urn:message"], "default-graph-uri", history=True)
-
-
 def test_a_continuous_query_follows_the_present() -> None:
     processor = StreamProcessor(TripleIndex(), instant=instant_of, second=SECOND)
     query = parse_query("SELECT * DURING 1/2 { ?s ?p ?o }")
@@ -108,7 +82,3 @@ def test_a_continuous_query_follows_the_present() -> None:
         UnsupportedQuery, match=r'^query:1:10: DURING "1"/"2": a continuous query follows the'
     ):
         processor.check("q", query)
-
-
-def read(text: str) -> Parsed[Query]:
-    return read_query(text, start=Position("query", 1, 1))

@@ -23,7 +23,7 @@ from sensorstream.network.budget import Limits
 from sensorstream.sparql.query_parser import parse_query, read_query
 from sensorstream.streams.processor import StreamEvent, StreamProcessor
 from sensorstream.streams.query_report import Report
-from tests.sparql.test_streams import EP_SPARQL
+from tests.sparql.building.test_pattern_builder import EP_SPARQL
 
 PREFIX = "PREFIX : <http://example.org/> PREFIX xsd: <http://www.w3.org/2001/XMLSchema#>\n"
 DAY = 86_400

@@ -181,7 +181,8 @@ class _Running(Thread):
             return write_terms(answer, query, self._asked.folder)
 
     def _because(self, error: SensorStreamError) -> SensorStreamError:
-        if self._too_large and not isinstance(error, SparkError):
+        broken = isinstance(error, SparkError) and "SPARK_JOB_CANCELLED" not in error.message
+        if self._too_large and not broken:
             most = self._asked.most_bytes
             return QueryError(f"the answer is larger than {most} bytes: ask for less, or add LIMIT")
         return error

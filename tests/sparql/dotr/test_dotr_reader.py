@@ -80,21 +80,6 @@ def test_a_fault_is_told_with_its_place(old: str, new: str, told: str) -> None:
         read(text.replace(old, new, 1))
 
 
-@pytest.mark.parametrize(
-    ("text", "told"),
-    [
-        (":p(?x) :- :q(?y).", r"2:1: \?x of the head"),
-        (":p(?x) :- :q(?x)", r"expected ',' or '\.'"),
-        (":p(?x) :- not :q(?x).", r"\?x of the head"),
-        ("z:p(?x) :- :q(?x).", "2:1: unknown prefix 'z:'"),
-        ('"p"(?x) :- :q(?x).', "2:1: the name of a class is an IRI: expected an atom"),
-    ],
-)
-def test_a_fault_of_a_datalog_rule_is_told(text: str, told: str) -> None:
-    with pytest.raises(QueryError, match=told):
-        read(f"PREFIX : <http://e.org/>\n{text}")
-
-
 def test_a_rule_says_what_it_raises() -> None:
     alert = 'alert critical "Fire in {?r}" key "{?r}"'
     first, second, third = read(

