@@ -1,11 +1,13 @@
-"""The latest values against their definition, on random histories."""
+"""The latest values against their definition, on random histories, and the evidence of alerts."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import psycopg2
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sqlalchemy import Engine
@@ -16,8 +18,10 @@ from sensorstream.history.store import PostgresStore
 from sensorstream.history.store_reader import RECENT, ClassMember, Latest
 from sensorstream.journal.records import Effects, MessageStatus, Record
 from sensorstream.model import rdf, xsd
-from sensorstream.model.events import Ended, Message, Provenance
+from sensorstream.model.events import Ended, Evidence, Message, Provenance, RuleWait
 from sensorstream.model.terms import IRI, BlankNode, Literal, Subject, Term, Triple
+from tests.databases import rows
+from tests.history.test_store import alert, effects, entry
 
 NOW = datetime(2014, 8, 1, tzinfo=UTC)
 EX = "http://example.org/"
@@ -50,10 +54,7 @@ statements = st.builds(
 
 def fill(url: str, store: PostgresStore, ended: Sequence[Ended]) -> None:
     """A history of nothing but some statements."""
-    connection = psycopg2.connect(url)
-    with connection, connection.cursor() as cursor:
-        cursor.execute("delete from store.statements")
-    connection.close()
+    rows(url, "delete from store.statements")
     seq = store.last_seq() + 1
     store.append([Record(seq, Message(f"m{seq}", b"", seq, "rest"), NOW)])
     statuses = (MessageStatus(seq, Status.ACCEPTED),)
@@ -142,3 +143,17 @@ READ = """
 select coalesce(sum(coalesce(idx_tup_fetch, 0) + coalesce(seq_tup_read, 0)), 0)
 from pg_stat_user_tables where relname like 'statements%'
 """
+
+
+@pytest.mark.parametrize(("text", "kept"), [("{\"',}\\\n", "{\"',}\\\n"), ("a\0\ud800", "a\0?")])
+def test_an_evidence_is_kept_with_its_alert(
+    store: PostgresStore, database: Engine, text: str, kept: str
+) -> None:
+    store.append([entry(1)])
+    evidence = Evidence("d", (("v", Literal(text)),), left_out=2, since=RuleWait(5, "m1"))
+    raised = replace(alert("m1-1"), evidence=evidence)
+    store.commit(effects(1, 1, alerts=[raised, alert("m1-2")]))
+    alerts, found = PostgresReader(database).evidence_of_alert("m1-1")
+    assert alerts.alert == raised
+    assert found == replace(evidence, bindings=(("v", Literal(kept)),))
+    assert PostgresReader(database).evidence_of_alert("m1-2")[1] is None

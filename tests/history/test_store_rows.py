@@ -1,21 +1,14 @@
-"""Why rules fired, kept with their alerts: what is read is what was written."""
+"""Evidence as text: what is read is what was written."""
 
 from __future__ import annotations
 
-from dataclasses import replace
-
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sensorstream.history.database import engine
-from sensorstream.history.postgres_reader import PostgresReader
-from sensorstream.history.store import PostgresStore
 from sensorstream.history.store_rows import decoded, encoded
 from sensorstream.model import xsd
 from sensorstream.model.events import Basis, Evidence, Matched, RuleWait
 from sensorstream.model.terms import IRI, BlankNode, Literal
-from tests.history.test_store import alert, effects, entry
 
 _IRIS = st.sampled_from(["a", "b", "ä"]).map(lambda each: IRI(f"http://example.org/{each}"))
 _NODES = st.sampled_from(["_:x", "_:y"]).map(BlankNode)
@@ -43,19 +36,3 @@ _EVIDENCE = st.recursive(_evidence(st.nothing()), _evidence, max_leaves=3)
 @given(_EVIDENCE)
 def test_an_evidence_is_read_as_it_was_written(evidence: Evidence) -> None:
     assert decoded(encoded(evidence)) == evidence
-
-
-@pytest.mark.parametrize(("text", "kept"), [("{\"',}\\\n", "{\"',}\\\n"), ("a\0\ud800", "a\0?")])
-def test_an_evidence_is_kept_with_its_alert(store: PostgresStore, text: str, kept: str) -> None:
-    store.append([entry(1)])
-    evidence = Evidence("d", (("v", Literal(text)),), left_out=2, since=RuleWait(5, "m1"))
-    raised = replace(alert("m1-1"), evidence=evidence)
-    store.commit(effects(1, 1, alerts=[raised, alert("m1-2")]))
-    database = engine(store.url, pool_size=1)
-    try:
-        alerts, found = PostgresReader(database).evidence_of_alert("m1-1")
-        assert alerts.alert == raised
-        assert found == replace(evidence, bindings=(("v", Literal(kept)),))
-        assert PostgresReader(database).evidence_of_alert("m1-2")[1] is None
-    finally:
-        database.dispose()

@@ -27,7 +27,7 @@ from sensorstream.model.events import (
     Provenance,
 )
 from sensorstream.model.terms import IRI, Literal
-from tests.history.test_store import rows
+from tests.databases import rows
 
 NOW = datetime(2014, 8, 1, 8, 5, tzinfo=UTC)
 EX = "http://example.org/"
