@@ -14,8 +14,9 @@ from sensorstream.network.selection.instants import Instants
 from sensorstream.network.selection.matcher import Matcher
 from sensorstream.network.selection.moment_graph import Channel, InstantGraph
 from sensorstream.streams.query_report import Report
-from tests.network.selection.test_selection import (
+from tests.network.selection.random_rules import (
     PREFIX,
+    RULE,
     Machine,
     found,
     rules,
@@ -24,11 +25,48 @@ from tests.network.selection.test_selection import (
     triples_of,
 )
 
-RULE = (
-    "define {{ :it :saw ?v }} from T(SELECT ?k ?v {{ ?s a :T ; :k ?k ; :v ?v FILTER(?v > {0}) }}) "
-    "and last B(SELECT ?k ?v {{ ?s a :B ; :k ?k ; :v ?v FILTER(?v > {0}) }}) within 9 s from T "
-    "where B.?k = T.?k with ?v = T.?v"
+
+@settings(max_examples=15)
+@given(st.lists(rules(), min_size=2, max_size=3), streams)
+def test_rules_that_share_selectors_select_what_each_selects_alone(
+    drawn: list[tuple[str, dict[str, str]]], stream: Any
+) -> None:
+    events = timed(stream)
+    text = "\n".join(f"rule r{place} {each}" for place, (each, _) in enumerate(drawn))
+    together = Machine(text)
+    alone = [Machine(each) for each, _ in drawn]
+    for time, graph in events:
+        for machine in (together, *alone):
+            machine.push(time, graph)
+    reports = together.finish()
+    for place, machine in enumerate(alone):
+        mine = [each for each in reports if each.rule == f"r{place}"]
+        assert found(mine) == found(machine.finish())
+
+
+@settings(max_examples=20)
+@given(
+    rules(),
+    st.lists(st.integers(0, 3), min_size=2, max_size=4),
+    streams,
+    st.sets(st.integers(0, 11), max_size=1),
 )
+def test_rules_that_differ_in_constants_select_what_each_selects_alone(
+    drawn: tuple[str, dict[str, str]], constants: list[int], stream: Any, stops: set[int]
+) -> None:
+    alike = [drawn[0].replace("?v > 1", f"?v > {each}") for each in constants]
+    text = "\n".join(f"rule r{place} {each}" for place, each in enumerate(alike))
+    together = Machine(text)
+    alone = [Machine(each) for each in alike]
+    for place, (time, graph) in enumerate(timed(stream)):
+        for machine in (together, *alone):
+            machine.push(time, graph)
+        if place in stops:
+            together.restart()
+    reports = together.finish()
+    for place, machine in enumerate(alone):
+        mine = [each for each in reports if each.rule == f"r{place}"]
+        assert found(mine) == found(machine.finish())
 
 
 def count(kind: type[object]) -> int:
@@ -116,15 +154,6 @@ def test_datalog_rules_of_other_files_are_the_same_rules() -> None:
     assert count(InstantGraph) - before == 1
 
 
-def test_an_event_that_no_rule_wants_is_not_kept() -> None:
-    machine = Machine(RULE.format(20), RULE.format(30))
-    for time in range(50):
-        machine.push(time, triples_of(time, ("B", "x", 5 if time % 10 else 25)))
-    machine.processor.complete(50)
-    query = machine.processor.queries["r0"]
-    assert query.root.size() == 1
-
-
 def test_what_rules_keep_stays_the_same_over_a_long_stream() -> None:
     # Two texts, one of which consumes what it takes; new keys and subjects all the time.
     machine = Machine(RULE.format(1), f"{RULE.format(0)} consuming B")
@@ -155,16 +184,3 @@ def test_what_rules_keep_stays_the_same_over_a_long_stream() -> None:
     assert max(objects) - min(objects) < 100, objects
     # A pair of texts, each with nine seconds of events, and what one has consumed meanwhile.
     assert held[0][0] < 100
-
-
-def test_events_go_even_if_no_more_of_their_selector_come() -> None:
-    machine = Machine(RULE.format(0))
-    for time in range(5):
-        machine.push(time, triples_of(time, ("B", f"k{time}", 5)))
-    machine.push(9, triples_of(9, ("M", "x", 1)))
-    machine.processor.complete(10)
-    query = machine.processor.queries["r0"]
-    assert query.root.size() == 5
-    machine.push(20, triples_of(20, ("M", "x", 1)))
-    machine.processor.complete(21)
-    assert query.root.size() == 0

@@ -1,16 +1,78 @@
-"""Datalog rules that have no result, or too large a one: they are told of, and stop nobody else."""
+"""What holds at a moment by Datalog, by its definition; rules with too large a result, or none."""
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from sensorstream.errors import Overrun, Position, UnsupportedQuery
+from sensorstream.model import rdf
 from sensorstream.model.terms import Triple
 from sensorstream.network.budget import Limits
 from sensorstream.sparql.dotr.dotr_reader import read_program
 from sensorstream.streams.processor import StreamProcessor
 from sensorstream.streams.query_report import Report
-from tests.network.selection.test_selection import PREFIX, Machine, term, triples_of
+from tests.network.selection.random_rules import PREFIX, Machine, term, triples_of
+
+DATALOG = """:in(?s, ?r) :- :at(?s, ?l), :part(?l, ?r).
+:part(?l, ?r) :- :part(?l, ?m), :part(?m, ?r).
+:k(?s, ?r) :- :in(?s, ?r), not :hidden(?r).
+"""
+
+
+places = st.sampled_from(["a", "b", "c", "d"]).map(term)
+facts = st.lists(
+    st.one_of(
+        st.tuples(places, st.just(term("part")), places),
+        st.tuples(st.sampled_from([term("s"), term("t")]), st.just(term("at")), places),
+        st.tuples(places, st.just(rdf.TYPE), st.just(term("Hidden"))),
+    ),
+    max_size=4,
+    unique=True,
+)
+
+
+def derived(graph: set[Triple]) -> set[tuple[Any, Any]]:
+    """What the Datalog rules above say of ``:k``, by applying them until nothing is new."""
+    part = {(s, o) for s, p, o in graph if p == term("part")}
+    while new := {(a, d) for a, b in part for c, d in part if b == c} - part:
+        part |= new
+    hidden = {s for s, p, _ in graph if p == rdf.TYPE}
+    at = [(s, o) for s, p, o in graph if p == term("at")]
+    return {(s, r) for s, place in at for one, r in part if one == place and r not in hidden}
+
+
+@settings(max_examples=60)
+@given(facts, st.lists(facts, min_size=1, max_size=5))
+def test_at_each_moment_holds_what_follows_from_it_and_the_background(
+    background: list[Triple], moments: list[list[Triple]]
+) -> None:
+    text = DATALOG.replace(":hidden(?r)", ":Hidden(?r)") + (
+        "define { ?x :was ?y } from K(SELECT ?s ?r { ?s :k ?r }) with ?x = K.?s, ?y = K.?r"
+    )
+    machine = Machine(text, background=background)
+    for time, graph in enumerate(moments):
+        machine.push(time, tuple(graph))
+    told = [(each.time, *(each.triples or ())[0]) for each in machine.finish()]
+    assert sorted(told) == sorted(
+        (time, s, term("was"), r)
+        for time, graph in enumerate(moments)
+        for s, r in derived({*background, *graph})
+    )
+
+
+def test_a_selector_that_holds_in_the_background_holds_at_every_moment() -> None:
+    machine = Machine(
+        "define { :it :at ?r } from R(SELECT ?r { ?r a :Room }) with ?r = R.?r",
+        background=[(term("room"), rdf.TYPE, term("Room"))],
+    )
+    for time in (1, 4):
+        machine.push(time, triples_of(time, ("T", "x", 1)))
+    assert [each.time for each in machine.finish()] == [1, 4]
+
 
 SELECT = "define {{ :it :saw ?y }} from K(SELECT ?s ?y {{ ?s :{} ?y }}) with ?y = K.?y"
 CHAIN = [(term(f"n{each}"), term("next"), term(f"n{each + 1}")) for each in range(1500)]
