@@ -17,7 +17,7 @@ EXTRAS: Final[Mapping[str, tuple[str, ...]]] = {
     "kafka": ("aiokafka",),
     "oidc": ("cryptography", "jwt"),
     "editor": ("lsprotocol", "pygls"),
-    "geo": ("pyproj", "shapely"),
+    "geo": ("numpy", "pyproj", "shapely"),
 }
 """The modules of each extra in pyproject.toml."""
 

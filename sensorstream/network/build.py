@@ -41,6 +41,7 @@ from sensorstream.network.operators.group_by import GroupOperator, columns_of
 from sensorstream.network.operators.join import JoinOperator, Sides
 from sensorstream.network.operators.matching import Matching, MatchTest, mark, minus, optional
 from sensorstream.network.operators.path_closure import ClosureOperator
+from sensorstream.network.operators.place_join import PlaceJoinOperator, constant_places
 from sensorstream.network.operators.row_operators import (
     ConstantOperator,
     DistinctOperator,
@@ -174,6 +175,8 @@ class _Builder:
                     if one.timed
                     else JoinOperator(one, other, output)
                 )
+            case plans.PlaceJoinPlan():
+                return PlaceJoinOperator(plan, one, other)
             case plans.EqualsPlan():
                 return interval_joins.TimedJoin(plan, one, other)
             case plans.SeqPlan(_, _, tests, _, consumption):
@@ -284,7 +287,8 @@ class _Builder:
         return InScope(held, scope, self._network.agenda, self._network.wake)
 
     def _thresholds(self, plan: plans.ThresholdsPlan) -> Node:
-        constants = Constants(plan.operator)
+        operator = plan.operator
+        constants = constant_places(operator) if isinstance(operator, IRI) else Constants(operator)
         source = plan.source
         if not isinstance(source, plans.Match):
             return ThresholdsOperator(self.built(source), plan.variable, plan.operator, constants)

@@ -64,6 +64,10 @@ RELATIONS: Final[Mapping[str, str]] = {
     "rcc8ntppi": "TTTFFTFFT",
 }
 """The relations of two geometries: functions of shapely, or patterns, one of which must fit."""
+_APART: Final = frozenset({"sfDisjoint", "ehDisjoint", "rcc8dc"})
+TOUCHING: Final = frozenset(IRI(f"{GEOF}{name}") for name in RELATIONS.keys() - _APART)
+"""The relations that hold of places only which have a point in common."""
+METRIC_DISTANCE: Final = IRI(f"{GEOF}metricDistance")
 _MATRIX: Final = re.compile(r"[TF012*]{9}")
 _OGC: Final = "http://www.opengis.net/def/uom/OGC/1.0/"
 _QUDT: Final = "http://qudt.org/vocab/unit/"
