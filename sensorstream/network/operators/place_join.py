@@ -7,7 +7,7 @@ knows longitude and latitude; places in other reference systems are compared wit
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from itertools import chain
 from operator import itemgetter
 from typing import Any, Final, TypeAlias
@@ -18,8 +18,9 @@ from sensorstream.model.terms import IRI, Literal, Term
 from sensorstream.network.expressions.expression_functions import test_of
 from sensorstream.network.node import Node
 from sensorstream.network.operators.join import JoinOperator, Memory
-from sensorstream.network.plan.nodes import PlaceJoinPlan
-from sensorstream.network.rows import Row, slots_of
+from sensorstream.network.operators.matching import Matching, MatchTest
+from sensorstream.network.plan.nodes import PlaceJoinPlan, PlacesCompared, Plan
+from sensorstream.network.rows import Bag, Row, slots_of
 from sensorstream.sparql.algebra import FunctionCall, Variable
 from sensorstream.sparql.place_functions import place
 
@@ -179,28 +180,58 @@ class _PlaceMemory(Memory):
     def count(self, key: Any) -> int:
         return sum(map(super().count, self._index.passed(key)))
 
+    def bag(self, key: Any) -> Bag:
+        found = self._index.passed(key)
+        if len(found) == 1:
+            return super().bag(found[0])
+        return dict(chain.from_iterable(super(_PlaceMemory, self).bag(e).items() for e in found))
+
 
 class PlaceJoinOperator(JoinOperator):
     """The rows of two sides, of whose places a condition is true."""
 
     def __init__(self, plan: PlaceJoinPlan, left: Node, right: Node) -> None:
         super().__init__(left, right, plan.variables)
-        one, other = plan.left_place, plan.right_place
-        key: Callable[[Row], Any] = itemgetter(slots_of(left.variables)[one])
-        other_key: Callable[[Row], Any] = itemgetter(slots_of(right.variables)[other])
-        self._left = self._places(plan, key, (other, one))
-        self._right = self._places(plan, other_key, (one, other))
-        self._of_left = (key, self._right, self._of_left[2])
-        self._of_right = (other_key, self._left, self._of_right[2])
-
-    def _places(
-        self, plan: PlaceJoinPlan, key: Callable[[Row], Any], names: Sequence[str]
-    ) -> _PlaceMemory:
-        holds = test_of(plan.condition, slots_of(names))
-        # The meter is another one later.
-        return _PlaceMemory(
-            key, PlaceIndex(holds, plan.metres, lambda number: self.meter.take(number))
-        )
+        keys, memories = _by_places(self, plan.places)
+        self._left, self._right = memories
+        self._of_left = (keys[0], self._right, self._of_left[2])
+        self._of_right = (keys[1], self._left, self._of_right[2])
 
     def expected(self) -> int:
         return len(self._left)
+
+
+class PlaceMatching(Matching):
+    """OPTIONAL or EXISTS, with a condition on places of both sides, which share no variable."""
+
+    def __init__(
+        self, plan: Plan, left: Node, right: Node, question: MatchTest, places: PlacesCompared
+    ) -> None:
+        super().__init__(plan, left, right, question)
+        keys, memories = _by_places(self, places)
+        self._left_key, self._right_key = keys
+        self._left, self._right = memories
+
+
+_Keys: TypeAlias = tuple[Callable[[Row], Any], Callable[[Row], Any]]
+
+
+def _by_places(
+    node: Node, places: PlacesCompared
+) -> tuple[_Keys, tuple[_PlaceMemory, _PlaceMemory]]:
+    """The places in the rows of both inputs of an operator, and memories that find rows by them."""
+    left, right = node.inputs
+    names = places.left, places.right
+    keys = (
+        itemgetter(slots_of(left.variables)[names[0]]),
+        itemgetter(slots_of(right.variables)[names[1]]),
+    )
+
+    def take(number: int) -> None:
+        node.meter.take(number)
+
+    def memory(key: Callable[[Row], Any], *row: str) -> _PlaceMemory:
+        holds = test_of(places.condition, slots_of(row))
+        return _PlaceMemory(key, PlaceIndex(holds, places.metres, take))
+
+    return keys, (memory(keys[0], *reversed(names)), memory(keys[1], *names))

@@ -17,6 +17,7 @@ from sensorstream.network.plan.nodes import (
     JoinPlan,
     Match,
     PlaceJoinPlan,
+    PlacesCompared,
     Plan,
     ProjectPlan,
     ThresholdsPlan,
@@ -24,7 +25,7 @@ from sensorstream.network.plan.nodes import (
     UnionPlan,
 )
 from sensorstream.network.rows import shown
-from sensorstream.sparql.algebra import Comparison, Expression, FunctionCall, Variable
+from sensorstream.sparql.algebra import And, Comparison, Expression, FunctionCall, Variable
 from sensorstream.sparql.place_functions import METRIC_DISTANCE, TOUCHING
 from sensorstream.sparql.values import number
 from sensorstream.sparql.variable_scope import names_in
@@ -133,28 +134,46 @@ def _joined_by_place(
     rest = list[Expression]()
     for condition in filters:
         found = places_compared(condition)
-        sides = [_linked(plans, name) for name in found[:2]] if found is not None else []
+        sides = [_linked(plans, name) for name in (found.left, found.right)] if found else []
         if found is None or not all(sides) or sides[0] & sides[1]:
             rest.append(condition)
             continue
         left, right = (join_all([plans[at] for at in sorted(side)], wanted) for side in sides)
         names = tuple(n for n in wanted if n in left.variables or n in right.variables)
         others = [each for at, each in enumerate(plans) if at not in sides[0] | sides[1]]
-        plans = [PlaceJoinPlan(left, right, names, condition, *found), *others]
+        plans = [PlaceJoinPlan(left, right, names, found), *others]
     return plans, rest
 
 
-def places_compared(condition: Expression) -> tuple[str, str, float] | None:
+def places_compared(condition: Expression) -> PlacesCompared | None:
     """Two variables whose places must touch, or be within some metres; None: another condition."""
     match condition:
-        case FunctionCall(function, (Variable(one), Variable(other))):
-            return (one, other, 0.0) if function in TOUCHING else None
+        case FunctionCall(function, (Variable(one), Variable(other))) if function in TOUCHING:
+            return PlacesCompared(condition, one, other, 0.0)
         case Comparison(
             "<" | "<=", FunctionCall(function, (Variable(one), Variable(other))), Literal() as most
         ) if function == METRIC_DISTANCE:
             metres = number(most)
             if metres is not None and 0 < metres < 1e9:
-                return one, other, float(metres)
+                return PlacesCompared(condition, one, other, float(metres))
+    return None
+
+
+def places_between(
+    conditions: Iterable[Expression], left: Collection[str], right: Collection[str]
+) -> PlacesCompared | None:
+    """A condition on a place of the left and one of the right, which share no variable."""
+    if not set(left).isdisjoint(right):
+        return None
+    for condition in conditions:
+        if isinstance(condition, And):
+            found = places_between((condition.left, condition.right), left, right)
+        else:
+            found = places_compared(condition)
+        if found is not None and found.left in right and found.right in left:
+            found = replace(found, left=found.right, right=found.left)
+        if found is not None and found.left in left and found.right in right:
+            return found
     return None
 
 

@@ -349,18 +349,22 @@ class JoinPlan(PlanOverTwo):
 
 
 @dataclass(frozen=True, slots=True)
-class PlaceJoinPlan(PlanOverTwo):
-    """The pairs of rows of whose places a condition is true; the sides share no variable.
+class PlacesCompared:
+    """A condition on the places of two variables: they touch, or are at most ``metres`` apart."""
 
-    It is true only of places that touch, or are no more than ``metres`` apart.
-    """
+    condition: Expression
+    left: str
+    right: str
+    metres: float
+
+
+@dataclass(frozen=True, slots=True)
+class PlaceJoinPlan(PlanOverTwo):
+    """The pairs of rows of whose places a condition is true; the sides share no variable."""
 
     kept = ("left", "right")
     variables: tuple[str, ...] = field()
-    condition: Expression
-    left_place: str
-    right_place: str
-    metres: float
+    places: PlacesCompared
 
 
 @dataclass(frozen=True, slots=True)

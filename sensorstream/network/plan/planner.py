@@ -70,12 +70,10 @@ def expressions_of(plan: Plan) -> Iterator[Expression]:
     match plan:
         case plans.Match(_, filters, _):
             yield from filters
-        case (
-            plans.FilterPlan(_, condition)
-            | plans.ExtendPlan(_, _, condition)
-            | plans.PlaceJoinPlan(_, _, _, condition)
-        ):
+        case plans.FilterPlan(_, condition) | plans.ExtendPlan(_, _, condition):
             yield condition
+        case plans.PlaceJoinPlan():
+            yield plan.places.condition
         case plans.LeftJoinPlan(_, _, condition) if condition is not None:
             yield condition
         case plans.Mark(_, _, conditions) | plans.SeqPlan(_, _, conditions):

@@ -22,7 +22,7 @@ from sensorstream.network.build import build
 from sensorstream.network.network import Network
 from sensorstream.network.node import operators
 from sensorstream.network.operators import place_join
-from sensorstream.network.operators.place_join import PlaceJoinOperator
+from sensorstream.network.operators.place_join import PlaceJoinOperator, PlaceMatching
 from sensorstream.network.operators.thresholds import ThresholdsOperator
 from sensorstream.network.plan.plan_text import plan_lines
 from sensorstream.network.plan.planner import plan
@@ -196,6 +196,34 @@ def test_queries_with_a_fence_each_share_an_index(stream: list[Any], fences: lis
                 if holds(o, wkt(fence.wkt)) == Literal("true", xsd.BOOLEAN)
             )
             follower.check(inside)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "SELECT ?s { ?s <urn:at> ?p FILTER NOT EXISTS { ?f <urn:area> ?a FILTER(%s) } }",
+        "SELECT ?s { ?s <urn:at> ?p FILTER EXISTS { ?f <urn:area> ?a FILTER(%s && ?f != ?s) } }",
+        "SELECT ?s ?f { ?s <urn:at> ?p OPTIONAL { ?f <urn:area> ?a FILTER(%s) } }",
+        "SELECT ?s ?f { ?s <urn:at> ?p OPTIONAL { ?f <urn:area> ?a FILTER(?f != ?s && %s) } }",
+    ],
+)
+@settings(max_examples=40)
+@given(stream=streams)
+def test_optional_places_are_those_of_all_pairs(text: str, stream: list[list[Triple]]) -> None:
+    monkey.setattr(place_join, "_FEW", 0)
+    index, network = TripleIndex(), Network()
+    call = "geof:sfIntersects(?a, ?p)"
+    by_index = Follower(network, index, text % call)
+    # Nothing is known of IF, so all pairs are looked at.
+    plain = Follower(network, index, text % f"IF(true, {call}, 1)")
+    for follower, found in ((by_index, True), (plain, False)):
+        places = [e for e in operators(follower.root) if isinstance(e, PlaceMatching)]
+        assert bool(places) is found
+    for instant in [*stream, *stream, *stream]:
+        for triple in instant:
+            (index.discard if triple in index else index.add)(triple)
+        network.settle()
+        by_index.check(+plain.rows)
 
 
 def test_the_plan_names_the_index() -> None:
