@@ -243,11 +243,13 @@ def converted(geometry: Geometry, reference: str, *, is_json: bool = False) -> G
 
 
 def turned(shape: Shape) -> Shape:
-    """A shape with x and y exchanged."""
+    """A shape with x and y exchanged; one with measures (M) keeps neither these nor heights."""
     return _with_coordinates(shape, lambda x, y: (y, x))
 
 
 def _with_coordinates(shape: Shape, change: Callable[[Any, Any], tuple[Any, Any]]) -> Shape:
+    if shapely("has_m")(shape):
+        shape = computed("force_2d", shape)
     moved = partial(computed, "transform", include_z=shape.has_z, interleaved=False)
     return moved(shape, lambda x, y, *z: (*change(x, y), *z))
 

@@ -84,6 +84,7 @@ _UNITS: Final[Mapping[str, tuple[bool, float, int]]] = {
 }
 """Units: whether of metres, not of degrees; how many of them; 2: squares of them."""
 _HULL_RATIO: Final = 0.3
+_MOST: Final = 1e12
 _Reader: TypeAlias = Callable[[Term], Any]
 
 
@@ -102,8 +103,8 @@ def place(term: Term) -> Geometry:
 
 def _number(term: Term) -> float:
     found = number(term)
-    if found is None or not math.isfinite(found):
-        raise TermError(f"'{str(term)[:80]}' is no finite number")
+    if found is None or not -_MOST <= found <= _MOST:
+        raise TermError(f"'{str(term)[:80]}' is no number up to {_MOST:g}")
     return float(found)
 
 
@@ -176,7 +177,11 @@ def related(relation: str, one: Geometry, other: Geometry) -> bool:
 
 
 def _overlaid(name: str, one: Geometry, other: Geometry) -> Literal:
-    return _written(made(computed(name, *together(one, other)), one))
+    shapes = together(one, other)
+    if _dimensions(one) != _dimensions(other) or _has_m(one) or _has_m(other):
+        # A text has as many numbers for each corner.
+        shapes = computed("force_2d", shapes[0]), computed("force_2d", shapes[1])
+    return _written(made(computed(name, *shapes), one))
 
 
 def _shaped(name: str, of: Geometry, *given: Any, **options: Any) -> Literal:

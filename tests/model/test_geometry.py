@@ -160,6 +160,10 @@ def test_another_geometry_is_taken_into_the_system_of_the_first() -> None:
     assert (back.shape.x, back.shape.y) == pytest.approx((500000, 6200000))
     assert text_of(converted(here, CRS84)) == "POINT (9 56)"
     assert text_of(made(shapely.Point(1, 2), here)) == f"<{LATITUDE_FIRST}> POINT (2 1)"
+    high = "http://www.opengis.net/def/crs/EPSG/0/4979"
+    assert text_of(converted(wkt(f"<{high}> POINT Z(1 2 3)"), CRS84)) == "POINT Z (2 1 3)"
+    measured = wkt(f"<{LATITUDE_FIRST}> POINT ZM(1 2 3 4)")
+    assert text_of(converted(measured, CRS84)) == "POINT (2 1)"
     with pytest.raises(TermError, match="no place"):
         converted(wkt("POINT(99 0)"), UTM)
 

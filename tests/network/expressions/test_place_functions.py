@@ -185,6 +185,8 @@ def test_results_are_in_the_system_and_form_of_the_first() -> None:
     assert value("geometryN", wkt("MULTIPOINT(1 1, 2 2)"), Literal("2", xsd.INTEGER)) == wkt(
         "POINT (2 2)"
     )
+    flat = plain("union", wkt("POINT Z (1 2 3)"), wkt("POINT(4 5)"))
+    assert flat == shapely.MultiPoint([(1, 2), (4, 5)])
     high = wkt("LINESTRING Z (0 0 3, 1 1 5)")
     assert (plain("minZ", high), plain("maxZ", high), plain("is3D", high)) == (3, 5, True)
 
