@@ -18,6 +18,7 @@ EXTRAS: Final[Mapping[str, tuple[str, ...]]] = {
     "mqtt": ("aiomqtt", "paho"),
     "kafka": ("aiokafka",),
     "oidc": ("cryptography", "jwt"),
+    "notebook": ("IPython", "rdflib"),
     "editor": ("lsprotocol", "pygls"),
 }
 """The modules of each extra in pyproject.toml."""

