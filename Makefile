@@ -9,7 +9,11 @@ CLASSES := $(VENV)/cache/.ready
 REASONERS := $(VENV)/cache/sensorstream/reasoners.aot
 CACHE := XDG_CACHE_HOME=$(CURDIR)/$(VENV)/cache
 
-.PHONY: demo test lint packages reference conformance campaign endurance grammars pictures bench clean
+.DEFAULT_GOAL := help
+.PHONY: help demo test lint packages release conformance reference campaign endurance grammars pictures bench clean
+
+help:  ## this list
+	@sed -n 's/^\([a-z]*\):.*##  *\(.*\)/make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
 
 demo: $(READY)  ## the main job, live, on embedded defaults; ends by itself
 	$(BIN)/sensorstream demo
@@ -24,14 +28,18 @@ lint: $(READY)  ## format, style, types and layers
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-packages: $(READY)  ## the wheel, installed and run with every Python here; fetches dependencies
-	$(BIN)/python -m tests.package.every_python
+packages: $(READY)  ## what a release would have: built, checked, tried with every Python here; fetches dependencies
+	$(BIN)/python -m tests.package.release --draft
+
+release: $(READY)  ## the same, and a tag, if nothing is in its way
+	$(BIN)/python -m tests.package.release
 
 conformance: $(READY)  ## the W3C and RML suites, into docs/understand/conformance.md
 	$(BIN)/python -m tests.w3c.conformance
 
-reference: $(READY)  ## the reference tables of docs, from the code
+reference: $(READY)  ## the reference tables of docs, from the code, and the licences in NOTICE
 	$(BIN)/python -m tests.reference
+	$(BIN)/python -m tests.package.notice
 
 campaign: $(READY) $(CLASSES) $(REASONERS)  ## the test suite with ten times as many random examples, others in each run
 	env -u CI $(CACHE) TEST_EFFORT=10 $(BIN)/python -m pytest -n auto --dist loadfile \
@@ -68,7 +76,7 @@ bench: $(READY)  ## the papers' evaluations, and the core before and after: tabl
 	$(BIN)/python -m benchmarks.hostile
 	$(BIN)/python -m benchmarks.lasting
 
-clean:
+clean:  ## remove what was made here
 	rm -rf $(VENV) build dist
 
 $(READY): requirements.txt requirements-dev.txt pyproject.toml

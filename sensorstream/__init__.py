@@ -5,18 +5,23 @@ Each is imported when it is first asked for.
 """
 
 from importlib import import_module
+from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    __version__: str
+
+    from sensorstream.app.rdflib_graphs import from_graph, to_graph
     from sensorstream.app.recorded_engine import (
         build_engine,
+        graph_of,
         map_message,
         parse_mapping,
         read_events,
         result_of,
     )
     from sensorstream.client.clients import AsyncClient, Client
-    from sensorstream.client.results import QueryReport, Results
+    from sensorstream.client.results import QueryGraph, QueryPlan, QueryReport, Results
     from sensorstream.engine.engine import Engine
     from sensorstream.engine.outcome import Outcome
     from sensorstream.errors import SensorStreamError
@@ -30,15 +35,20 @@ __all__ = (
     "Event",
     "Grouping",
     "Outcome",
+    "QueryGraph",
+    "QueryPlan",
     "QueryReport",
     "Results",
     "SensorStreamError",
     "WebhookDefinition",
     "build_engine",
+    "from_graph",
+    "graph_of",
     "map_message",
     "parse_mapping",
     "read_events",
     "result_of",
+    "to_graph",
 )
 
 _HOMES = {
@@ -48,19 +58,26 @@ _HOMES = {
     "Event": "sensorstream.model.events",
     "Grouping": "sensorstream.model.webhook_definition",
     "Outcome": "sensorstream.engine.outcome",
+    "QueryGraph": "sensorstream.client.results",
+    "QueryPlan": "sensorstream.client.results",
     "QueryReport": "sensorstream.client.results",
     "Results": "sensorstream.client.results",
     "SensorStreamError": "sensorstream.errors",
     "WebhookDefinition": "sensorstream.model.webhook_definition",
     "build_engine": "sensorstream.app.recorded_engine",
+    "from_graph": "sensorstream.app.rdflib_graphs",
+    "graph_of": "sensorstream.app.recorded_engine",
     "map_message": "sensorstream.app.recorded_engine",
     "parse_mapping": "sensorstream.app.recorded_engine",
     "read_events": "sensorstream.app.recorded_engine",
     "result_of": "sensorstream.app.recorded_engine",
+    "to_graph": "sensorstream.app.rdflib_graphs",
 }
 
 
 def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        return version(__name__)
     if name not in _HOMES:
         raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
     return getattr(import_module(_HOMES[name]), name)
@@ -68,3 +85,9 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     return sorted({*globals(), *__all__})
+
+
+def load_ipython_extension(shell: Any) -> None:
+    """Add the magics to a notebook: ``%load_ext sensorstream``."""
+    magics = import_module("sensorstream.app.notebook_magics")
+    shell.register_magics(magics.NotebookMagics)

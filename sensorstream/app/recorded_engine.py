@@ -18,7 +18,7 @@ from sensorstream.app.control.engine_settings import window_spec
 from sensorstream.app.control.file_faults import check_without_history
 from sensorstream.app.control.mapping_files import MappingFiles, is_rule_file, read_reference
 from sensorstream.app.control.wiring import read_rules, with_state_rules
-from sensorstream.client.results import Results
+from sensorstream.client.results import QueryGraph, Results
 from sensorstream.engine.engine import Engine
 from sensorstream.engine.engine_queries import QueryTerms
 from sensorstream.engine.engine_state import Parts
@@ -39,7 +39,9 @@ from sensorstream.rules.rule_compiler import compile_rules
 from sensorstream.rules.rule_notes import check_classes_named
 from sensorstream.settings.settings import RuleSettings, WindowSettings
 from sensorstream.streams.background_graphs import Background
+from sensorstream.streams.continuous_query import ContinuousQuery
 from sensorstream.streams.event_lines import EventLines
+from sensorstream.streams.operator_graph import graph_data
 from sensorstream.streams.report_data import bindings
 from sensorstream.window.window import make_window
 from sensorstream.window.window_spec import WindowMove, WindowSpec, WindowUnitKind
@@ -297,8 +299,18 @@ def result_of(engine: Engine, name: str) -> Results:
     Raises:
         UnknownQuery: the engine has no query of that name.
     """
+    running = _running(engine, name)
+    rows = [bindings(running.variables, row) for row in running.result()]
+    return Results.of_bindings(running.variables, rows)
+
+
+def graph_of(engine: Engine, name: str) -> QueryGraph:
+    """The operators of a continuous query with their counters; raises as :func:`result_of`."""
+    return QueryGraph(graph_data(_running(engine, name), lambda instant: instant))
+
+
+def _running(engine: Engine, name: str) -> ContinuousQuery:
     running = engine.queries.processor.queries.get(name)
     if running is None:
         raise UnknownQuery(f"there is no query '{name}'")
-    rows = [bindings(running.variables, row) for row in running.result()]
-    return Results.of_bindings(running.variables, rows)
+    return running

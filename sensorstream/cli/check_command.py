@@ -22,6 +22,7 @@ from sensorstream.errors import (
     ServerUnreachable,
     SettingsError,
 )
+from sensorstream.installation import lacking
 from sensorstream.settings.settings import Settings
 from sensorstream.settings.settings_file import load_settings
 
@@ -218,6 +219,9 @@ def _reasoning(settings: Settings, deployment: Deployment) -> Iterator[str]:
 
     chosen, ontology = settings.reasoning, deployment.ontology
     asks = chosen.profile not in ("none", "plain")
+    if not asks and lacking("reasoners"):
+        yield f"the profile {chosen.profile} asks no reasoner, and none is installed to try one"
+        return
     name = chosen.profile if asks else "hermit"
     made = make_reasoner(
         name,

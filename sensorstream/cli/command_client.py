@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 TABLES: Final = "application/sparql-results+json, text/turtle;q=0.9"
 """The answers that are shown as tables; a graph is Turtle."""
 SOAP_ENVELOPE: Final = "http://schemas.xmlsoap.org/soap/envelope/"
-SOAP_MESSAGES: Final = "http://sensorstream.example/soap"
+SOAP_MESSAGES: Final = "urn:sensorstream:soap"
 
 _LISTS: Final = (
     "matched",

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import click
 
+from sensorstream.installation import require
+
 
 @click.command("demo")
 @click.option("--keep", is_flag=True, help="Leave the servers running to look around.")
@@ -36,6 +38,8 @@ def command(keep: bool, folder: Path | None, data: Path | None) -> None:
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, lambda _number, _frame: sys.exit(1))
 
+    for extra in ("console", "reasoners", "spark"):
+        require(extra, "the demonstration")
     from sensorstream.cli.demo.scenario import Scenario
     from sensorstream.cli.simulation.city_messages import beside_the_source
     from sensorstream.processes.own_folders import own_folder

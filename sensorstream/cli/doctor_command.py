@@ -141,6 +141,7 @@ def _extras(settings: Settings) -> Iterator[Finding]:
         "kafka": any(isinstance(each, KafkaConnection) for each in options),
         "oidc": bool(settings.http.issuer),
         "spark": settings.pipeline.runner == "spark",
+        "reasoners": settings.reasoning.profile in ("hermit", "pellet"),
     }
     for extra in (name for name, used in needed.items() if used):
         try:
@@ -285,7 +286,7 @@ def _java(settings: Settings) -> Iterator[Finding]:
         done = subprocess.run(
             [program, "-version"], capture_output=True, text=True, timeout=60, check=True
         )
-    except (SensorStreamError, OSError, subprocess.SubprocessError) as error:
+    except (SensorStreamError, ImportError, OSError, subprocess.SubprocessError) as error:
         yield Finding("java", Level.FAULT, str(error), remedy)
         return
     words = done.stderr.split('"')

@@ -15,7 +15,7 @@ from urllib.parse import quote
 import click
 
 from sensorstream.cli.options import FILE, SETTINGS_FILE
-from sensorstream.installation import bundled
+from sensorstream.installation import bundled, lacking
 from sensorstream.settings.settings import LISTED_SECTIONS, NAMED_SECTIONS, SECTIONS, ServerSettings
 
 
@@ -128,8 +128,12 @@ def command(
         del steps[1]
     else:
         chosen = TEMPLATES[template or "tracking"]
-        path = make_workspace(folder, chosen)
+        without_java = {"reasoning": {"profile": "owl2rl"}} if lacking("reasoners") else {}
+        path = make_workspace(folder, chosen, without_java)
         click.echo(f"made {folder}: {chosen.sentence}")
+        if without_java:
+            told = "the profile is owl2rl: hermit needs pip install 'sensorstream[reasoners]'"
+            click.echo(told, err=True)
     click.echo("")
     click.echo("next:")
     for step in steps:

@@ -240,8 +240,7 @@ def json_object(response: httpx.Response) -> dict[str, Any]:
 
 def read_solutions(response: httpx.Response) -> Results:
     """The answer to a SPARQL query in JSON."""
-    document = json_object(response)
-    return Results.of_bindings(document["head"].get("vars", ()), document["results"]["bindings"])
+    return Results.of_document(json_object(response))
 
 
 def read_table(response: httpx.Response) -> Results:

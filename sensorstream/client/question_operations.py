@@ -22,7 +22,7 @@ from sensorstream.client.operation import (
     read_table,
     text_of,
 )
-from sensorstream.client.results import Results
+from sensorstream.client.results import QueryGraph, QueryPlan, Results
 from sensorstream.installation import require
 
 if TYPE_CHECKING:
@@ -135,7 +135,7 @@ class QuestionCalls:
         """Ask any query; returns the media type of the answer, and its text."""
         return asked(text, accept, scope)
 
-    @operation("POST /sparql/plan", "ask", json_object)
+    @operation("POST /sparql/plan", "ask", lambda answer: QueryPlan(json_object(answer)))
     def plan(self, text: str, **scope: Unpack[AskedOf]) -> Options:
         """The plan of a query: ``algebra``, ``sql`` and ``plan``, each as lines."""
         return asked(text, None, scope)
@@ -173,7 +173,7 @@ class QuestionCalls:
     def query_state(self, name: str) -> None:
         """A continuous query as it is now."""
 
-    @operation("GET /queries/{name}/graph", "read", json_object)
+    @operation("GET /queries/{name}/graph", "read", lambda answer: QueryGraph(json_object(answer)))
     def query_graph(self, name: str) -> None:
         """The operators of a continuous query with their counters."""
 

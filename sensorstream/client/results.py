@@ -1,4 +1,4 @@
-"""Results as Python values, Arrow tables and pandas frames; reports and alerts as they arrive.
+"""Answers as Python values, tables, frames and HTML; reports and alerts as they arrive.
 
 Source: WHATWG HTML, section 9.2.6 (interpreting an event stream).
 """
@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from sensorstream.installation import require
 from sensorstream.model import xsd
+from sensorstream.model.html_tables import html_lines, html_table
 from sensorstream.model.xsd import INTEGER_TYPES
 
 if TYPE_CHECKING:
@@ -42,8 +43,20 @@ class Results:
         )
         return cls(tuple(columns), tuple(rows))
 
+    @classmethod
+    def of_document(cls, document: Mapping[str, Any]) -> Results:
+        """An answer to SELECT in the SPARQL 1.1 Query Results JSON Format."""
+        return cls.of_bindings(document["head"].get("vars", ()), document["results"]["bindings"])
+
     def __len__(self) -> int:
         return len(self.rows)
+
+    def _repr_html_(self) -> str:
+        return html_table(self.columns, self.rows, "the server left out more" * self.truncated)
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """The Arrow stream that polars, DuckDB and others read: ``polars.DataFrame(results)``."""
+        return self.to_arrow().__arrow_c_stream__(requested_schema)
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
         """The rows as dictionaries."""
@@ -65,6 +78,36 @@ class Results:
     def to_pandas(self) -> pandas.DataFrame:
         """A pandas frame, made of the Arrow table; raises as :meth:`to_arrow`."""
         return self.to_arrow().to_pandas()
+
+
+class QueryPlan(dict[str, Any]):
+    """The plan of a query, as lines of its ``algebra``, ``sql`` and ``plan``."""
+
+    def _repr_html_(self) -> str:
+        parts = (f"<b>{name}</b>{html_lines(_lines(told))}" for name, told in self.items() if told)
+        return "".join(parts)
+
+
+class QueryGraph(dict[str, Any]):
+    """The operators of a continuous query, with their counters, as the API has them."""
+
+    def _repr_html_(self) -> str:
+        feeds: dict[int, list[str]] = {}
+        for each in self["edges"]:
+            feeds.setdefault(each["to"], []).append(str(each["from"]))
+        columns = ("", "operator", "reads", "added", "removed", "rows kept")
+        rows = [
+            (
+                *(each["id"], each["operator"], ", ".join(feeds.get(each["id"], ()))),
+                *(each["added"], each["removed"], each["memory"]),
+            )
+            for each in self["nodes"]
+        ]
+        return html_lines([f"{self['query']}: {self['report']}"]) + html_table(columns, rows)
+
+
+def _lines(told: object) -> list[str]:
+    return [str(each) for each in told] if isinstance(told, list) else str(told).splitlines()
 
 
 def value_of(term: Mapping[str, str]) -> Any:
@@ -120,6 +163,14 @@ class QueryReport:
     graph: str | None = None
     answer: bool | None = None
     missed: int = 0
+
+    def _repr_html_(self) -> str:
+        if self.results is not None:
+            return html_table(self.results.columns, self.results.rows, self._told())
+        return html_lines([self._told(), *(self.graph or str(self.answer)).splitlines()])
+
+    def _told(self) -> str:
+        return f"{self.operation} at {self.time}: {self.query}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from sensorstream.engine.notices import RULE_FAILED
 from sensorstream.engine.query_alerts import KIND
 from sensorstream.errors import SensorStreamError
 from sensorstream.model.events import Alert, Cleared, Departure, Ended, Message
+from sensorstream.model.html_tables import html_table
 from sensorstream.model.terms import Subject
 from sensorstream.model.timeline import Instant
 
@@ -108,9 +109,33 @@ class Outcome:
     time: Instant | None = None
     cleared: tuple[Cleared, ...] = ()
 
+    def _repr_html_(self) -> str:
+        told = (
+            ("status", self.status.value),
+            ("time", self.time),
+            ("reason", self.rejection),
+            ("rules", ", ".join(self.matched)),
+            ("individuals", ", ".join(each.n3 for each in self.individuals)),
+            *((f"alert, {each.severity}", each.text) for each in self.alerts),
+            *((f"report of {each.report.query}", _size(each)) for each in self.reports),
+            ("left the window", ", ".join(each.individual.name.n3 for each in self.departures)),
+            ("warnings", "; ".join(self.warnings)),
+        )
+        rows = [each for each in told if each[1] not in (None, "")]
+        return html_table((self.message.id, ""), rows)
+
     @property
     def timings(self) -> dict[str, float]:
         return {name: getattr(self.phases, name) for name in ("t_i", "t_w", "t_m", "t_s")}
+
+
+def _size(each: EngineReport) -> str:
+    report = each.report
+    if report.answer is not None:
+        return str(report.answer)
+    if report.triples is not None:
+        return f"{report.operation.value} {len(report.triples)} statements"
+    return f"{report.operation.value} {len(report.rows)} rows"
 
 
 _FOLLOWING: Final = ("alerts", "replies", "departures", "ended", "revoked", "reports", "released")

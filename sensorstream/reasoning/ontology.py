@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Final
 
 from sensorstream.errors import OntologyError, Position, TermError
+from sensorstream.installation import lacking
 from sensorstream.model import owl, rdf
 from sensorstream.model.schema import Schema, missing_kinds
 from sensorstream.model.terms import IRI, BlankNode, Literal, Term, Triple
@@ -420,6 +421,9 @@ def _loaded_with_owlready(where: str, content: bytes) -> Iterator[str]:
     Raises:
         OntologyError: owlready2 cannot load it.
     """
+    if "owlready2" in lacking("reasoners"):
+        yield "owlready2 is not installed (the extra reasoners has it): its check is left out"
+        return
     import owlready2  # heavy, and not needed to import this module
 
     world = owlready2.World()

@@ -13,6 +13,7 @@ from typing import Final, Unpack
 
 from sensorstream.clock import SystemClock
 from sensorstream.errors import OntologyError, SettingsError
+from sensorstream.installation import require
 from sensorstream.model import owl, rdf, rdfs
 from sensorstream.model.terms import IRI, Term, Triple
 from sensorstream.model.vocabulary import OWL
@@ -99,8 +100,10 @@ def told_to(profile: str, ontology: Ontology) -> Terminology:
     """The part of an ontology that HermiT or Pellet is told.
 
     Raises:
+        MissingExtra: the extra "reasoners" is not installed.
         OntologyError: an axiom is none that it can be told.
     """
+    require("reasoners", f"the profile {profile}")
     terminology = Terminology.of(ontology)
     called = built_ins(Axioms(terminology.stated)) if profile == "hermit" else set()
     for each in sorted(called):
@@ -133,7 +136,7 @@ def make_reasoner(
         SettingsError: there is no such profile.
         QueryError: a rule set cannot be read, with the place.
         ProgramError: its rules have no result, or perhaps no end.
-        OntologyError: as :func:`told_to`.
+        MissingExtra, OntologyError: as :func:`told_to`.
     """
     check_profile(profile)
     if profile == "none":

@@ -17,9 +17,11 @@ import httpx
 from starlette.requests import Request
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from sensorstream.errors import MissingExtra
+from sensorstream.installation import require
 from sensorstream.processes.child_process import Child
 from sensorstream.processes.own_folders import own_folder
-from sensorstream.server.problems import http_problem, respond
+from sensorstream.server.problems import http_problem, refusal, respond
 
 PATH: Final = "/console"
 _LOG: Final = logging.getLogger(__name__)
@@ -124,6 +126,11 @@ def console(process: ConsoleProcess) -> ASGIApp:
         await send({"type": "http.response.body", "body": b""})
 
     async def hand_on(scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            require("console", "the web page")
+        except MissingExtra as error:
+            await refusal(error)(scope, receive, send)
+            return
         if not await process.listening():
             told = "the process of the pages starts, or has failed: the server's log may say why"
             await respond(http_problem(503, told), {"Retry-After": "5"})(scope, receive, send)

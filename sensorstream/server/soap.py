@@ -31,7 +31,7 @@ from sensorstream.server.negotiation import media_type_of, xml_of
 from sensorstream.server.operation_routes import App, outcome_answer, routed
 from sensorstream.server.problems import Problem, http_problem, problem_of, unexpected
 
-NAMESPACE: Final = "http://sensorstream.example/soap"
+NAMESPACE: Final = "urn:sensorstream:soap"
 _KEY: Final = f"{{{NAMESPACE}}}idempotencyKey"
 _TRUE: Final = ("1", "true")
 # XML 1.0, section 2.2: characters a document may not hold.

@@ -36,7 +36,7 @@ MANY: Final = "select count(*) as n from history.messages"
 NAME: Final = "urn:x:people"
 SOAP: Final = (
     '<s:Envelope xmlns:s="http://schemas.xmlsoap.org/soap/envelope/"><s:Body>'
-    '<postMessage xmlns="http://sensorstream.example/soap"><message>&lt;a/&gt;</message>'
+    '<postMessage xmlns="urn:sensorstream:soap"><message>&lt;a/&gt;</message>'
     "</postMessage></s:Body></s:Envelope>"
 )
 CHECKS: Final = [

@@ -1,7 +1,4 @@
-"""Installs the wheel, with its real dependencies, for every Python of the machine, and runs it.
-
-``make packages`` does so: ``python -m tests.package.every_python``. It fetches the dependencies.
-"""
+"""Installs the wheel, with its real dependencies, for a Python of the machine, and runs it."""
 
 from __future__ import annotations
 
@@ -9,13 +6,11 @@ import os
 import re
 import subprocess
 import sys
-import tempfile
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from tests.package.building import alone, build
+from tests.package.building import alone
 
 OLDEST: Final = (3, 11)
 _QUERY: Final = """SELECT ?s (COUNT(*) AS ?n) FROM NAMED WINDOW <urn:x:w> [RANGE PT10S]
@@ -85,29 +80,3 @@ def _run(folder: Path, *command: str | Path) -> str:
         words = " ".join(map(str, command))
         raise RuntimeError(f"{words} ended with {told.returncode}: {told.stdout}{told.stderr}")
     return told.stdout
-
-
-def main() -> int:
-    """Try the wheel with each Python; 1 if it fails with one."""
-    failed = 0
-    with tempfile.TemporaryDirectory(prefix="sensorstream-packages-") as name:
-        folder = Path(name)
-        made = build(folder)
-        print(f"{made.sdist.name}, and from it {made.wheel.name}")
-        for (major, minor), python in pythons().items():
-            place = folder / f"{major}.{minor}"
-            place.mkdir()
-            began = time.monotonic()
-            try:
-                try_out(python, made.wheel, place)
-            except RuntimeError as error:
-                failed += 1
-                print(f"Python {major}.{minor}: {error}")
-            else:
-                seconds = time.monotonic() - began
-                print(f"Python {major}.{minor}: installed and at work, {seconds:.0f} s")
-    return 1 if failed else 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

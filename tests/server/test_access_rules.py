@@ -25,7 +25,7 @@ from tests.server.resources import NOW, MemoryAuditLog, MemoryKeys
 XML = {"Content-Type": "application/xml"}
 SOAP = (
     '<e:Envelope xmlns:e="http://schemas.xmlsoap.org/soap/envelope/"><e:Body>'
-    '<s:postMessage xmlns:s="http://sensorstream.example/soap"><s:message>&lt;A/&gt;</s:message>'
+    '<s:postMessage xmlns:s="urn:sensorstream:soap"><s:message>&lt;A/&gt;</s:message>'
     "</s:postMessage></e:Body></e:Envelope>"
 )
 

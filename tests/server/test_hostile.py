@@ -137,7 +137,7 @@ def test_no_header_is_a_fault_of_the_server(web: httpx.Client, path: str) -> Non
 
 
 SOAP = """<s:Envelope xmlns:s="http://schemas.xmlsoap.org/soap/envelope/">
-<s:Body><n:postMessage xmlns:n="http://sensorstream.example/soap"><n:message>{}</n:message>
+<s:Body><n:postMessage xmlns:n="urn:sensorstream:soap"><n:message>{}</n:message>
 </n:postMessage></s:Body></s:Envelope>"""
 
 

@@ -93,7 +93,7 @@ def by_soap(
     told = f"<s:idempotencyKey e:mustUnderstand='1'>{key}</s:idempotencyKey>" if key else ""
     envelope = (
         "<e:Envelope xmlns:e='http://schemas.xmlsoap.org/soap/envelope/' "
-        f"xmlns:s='http://sensorstream.example/soap'><e:Header>{told}</e:Header><e:Body>"
+        f"xmlns:s='urn:sensorstream:soap'><e:Header>{told}</e:Header><e:Body>"
         f"<s:postMessage><s:message>{escape(content.decode())}</s:message></s:postMessage>"
         "</e:Body></e:Envelope>"
     )
@@ -101,7 +101,7 @@ def by_soap(
     answer = web.post("/soap", content=envelope, headers={"content-type": "text/xml", **given})
     found: Any = etree.fromstring(answer.content).xpath(
         "string(//s:message_id | //s:problem/s:type)",
-        namespaces={"s": "http://sensorstream.example/soap"},
+        namespaces={"s": "urn:sensorstream:soap"},
     )
     return answer, str(found)
 

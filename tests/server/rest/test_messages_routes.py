@@ -23,7 +23,7 @@ WAYS = {
     "/messages": "{}",
     "/messages/batch": "<Messages>{}</Messages>",
     "/soap": '<e:Envelope xmlns:e="http://schemas.xmlsoap.org/soap/envelope/"><e:Body>'
-    '<postMessage xmlns="http://sensorstream.example/soap"><message>{}</message></postMessage>'
+    '<postMessage xmlns="urn:sensorstream:soap"><message>{}</message></postMessage>'
     "</e:Body></e:Envelope>",
 }
 

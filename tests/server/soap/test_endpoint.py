@@ -11,7 +11,7 @@ import zeep.exceptions
 from lxml import etree
 
 NS = {
-    "s": "http://sensorstream.example/soap",
+    "s": "urn:sensorstream:soap",
     "e11": "http://schemas.xmlsoap.org/soap/envelope/",
     "e12": "http://www.w3.org/2003/05/soap-envelope",
 }
