@@ -25,17 +25,6 @@ def test_heads_that_cannot_be_written_are_refused(text: str, said: str) -> None:
     assert said in refused(rule("r", text))
 
 
-def test_ill_formed_triples_are_left_out() -> None:
-    world = World([rule("turned", "{ ?y :q ?x } WHERE { ?x :a ?y }")])
-    assert toggle(world, "x a true", "x a y").added == (fact("y q x"),)
-
-
-def test_an_unbound_variable_of_one_alternative_leaves_out_its_triples() -> None:
-    either = rule("either", "{ ?x :q ?x . ?y :q ?y } WHERE { { ?x :a ?v } UNION { ?y :b ?v } }")
-    world = World([either])
-    assert toggle(world, "x a v").added == (fact("x q x"),)
-
-
 def test_a_copied_value_is_no_new_one() -> None:
     copied = rule("copied", "{ ?x :n ?m } WHERE { ?y :n ?n . ?x :p ?y BIND(?n AS ?m) }")
     world = World([copied])

@@ -15,18 +15,7 @@ from sensorstream.network.network import Network
 from sensorstream.network.recursion.derived_triples import Derived
 from sensorstream.network.rows import Row
 from tests.network.naive_match import NODES, STEPS
-from tests.network.recursion.world import TRANSITIVE, World, fact, ring, rule, toggle
-
-
-def test_what_is_asserted_and_derived_stays_when_either_goes() -> None:
-    world = World([TRANSITIVE])
-    toggle(world, "x p y", "y p z", "x p z")
-    assert world.kb.origins(fact("x p z")) == Origin.WINDOW | Origin.INFERRED
-    assert toggle(world, "x p z") == Delta(2)
-    assert world.kb.origins(fact("x p z")) == Origin.INFERRED
-    toggle(world, "x p z")
-    assert toggle(world, "y p z").removed == (fact("x p z"),)
-    assert world.kb.origins(fact("x p z")) == Origin.WINDOW
+from tests.network.recursion.world import TRANSITIVE, World, ring, rule, toggle
 
 
 def test_a_query_sees_what_comes_back_as_unchanged() -> None:
