@@ -168,5 +168,5 @@ class Node(ABC):
 
 
 def operators(root: Node) -> dict[Node, None]:
-    """An operator and all below it, each once, inputs after their consumers."""
+    """An operator and all below it, each once, those nearest to it first."""
     return reached((root,), lambda node: node.inputs)

@@ -1,11 +1,16 @@
-"""An operator that asks to be woken at a time is, between two events and in order of time."""
+"""What asks to be woken at a time is, between two events and in order of time."""
 
 from __future__ import annotations
+
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
 
 from sensorstream.kb.triple_index import TripleIndex
 from sensorstream.model.terms import IRI, Literal
 from sensorstream.model.timeline import Instant
-from sensorstream.network.agenda import Agenda
+from sensorstream.network.agenda import Agenda, TimeQueue
 from sensorstream.network.node import Node
 from sensorstream.network.rows import Row
 from sensorstream.sparql.query_parser import parse_query
@@ -71,3 +76,36 @@ def test_entries_of_one_time_that_close_it_come_after_those_that_open_it() -> No
     assert agenda.take(4, closing=False) == [early]
     assert agenda.take(4, closing=True) == [late]
     assert agenda.next is None
+
+
+@given(
+    st.lists(
+        st.tuples(st.integers(0, 5), st.none() | st.integers(0, 9), st.sampled_from("pppft")),
+        min_size=20,
+        max_size=100,
+    )
+)
+def test_a_queue_gives_entries_at_the_times_they_are_due_now(asked: list[Any]) -> None:
+    queue, due, order = TimeQueue[int](), dict[int, int](), list[int]()
+    for entry, time, kind in asked:
+        if kind == "t":
+            first = min(due.values(), default=None)
+            assert queue.next == first
+            if first is not None:
+                taken = [each for each in order if due.get(each) == first]
+                assert queue.head == taken[0]
+                assert queue.take(first, closing=True) == taken
+                due = {each: at for each, at in due.items() if at != first}
+        elif kind == "f" or time is None:
+            queue.forget(entry) if kind == "f" else queue.put(entry, None)
+            due.pop(entry, None)
+        elif due.get(entry) != time:
+            queue.put(entry, time)
+            due[entry] = time
+            # Entries of one time come in the order in which they got it.
+            order = [*(each for each in order if each != entry), entry]
+        assert dict.fromkeys(queue.entries) == dict.fromkeys(due)
+        assert len(queue._queue) <= 2 * len(due) + 32
+        assert queue.first(lambda each: each % 2 == 0) == min(
+            (at for each, at in due.items() if each % 2 == 0), default=None
+        )

@@ -1,10 +1,11 @@
-"""Operators made of plans: what they say of their rows, and that nothing of them stays."""
+"""Operators made of plans: equal ones are one, and nothing of them stays."""
 
 from __future__ import annotations
 
 from hypothesis import given, settings
 
 from sensorstream.errors import NotIncremental
+from sensorstream.network.node import operators
 from sensorstream.network.plan.planner import anew
 from sensorstream.sparql.algebra import Pattern
 from tests.network.in_step import SOURCES, World, _deaf, selected
@@ -27,3 +28,19 @@ def test_a_network_without_queries_holds_nothing(pattern: Pattern) -> None:
     world.network.leave(node, _deaf)
     assert len(world.network.copies) == 0
     assert len(world.network) == 0
+
+
+@settings(max_examples=60)
+@given(pattern=patterns())
+def test_equal_plans_become_one_operator(pattern: Pattern) -> None:
+    world = World()
+    try:
+        one, other = (world.plan(selected(pattern)) for _ in range(2))
+    except NotIncremental:
+        return
+    node = world.build(one)
+    count = len(world.network)
+    assert world.build(other) is node
+    assert all(world.build(part) in operators(node) for part in one.inputs)
+    assert len(world.network) == count
+    assert all(each.text for each in operators(node))

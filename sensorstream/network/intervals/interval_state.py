@@ -68,7 +68,7 @@ def row_of(kept: KeptRow, variables: tuple[str, ...]) -> TimedRow:
 
 
 def timed_operators(root: Node) -> list[Node]:
-    """The operators of a query, inputs first, in an order that is the same after a restart."""
+    """The operators of a query, the root last, in an order that is the same after a restart."""
     return [*operators(root)][::-1]
 
 

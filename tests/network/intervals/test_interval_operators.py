@@ -5,11 +5,16 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sensorstream.model.terms import Triple
+from sensorstream.model import xsd
+from sensorstream.model.terms import Literal, Triple
 from sensorstream.sparql.query_parser import parse_query
+from sensorstream.streams.processor import StreamEvent
 from tests.network.intervals.definition import solutions, timed
 from tests.network.intervals.random_patterns import (
+    NAMES,
+    NUMBERS,
     PREFIX,
+    PROPERTIES,
     Gaps,
     backgrounds,
     blocks,
@@ -18,6 +23,7 @@ from tests.network.intervals.random_patterns import (
     found_and_defined,
     limits,
     restarted,
+    run,
     stream_of,
     streams,
     triples,
@@ -58,3 +64,14 @@ def test_limit_takes_the_solutions_that_end_first(
 ) -> None:
     found, defined = found_and_defined(text, gaps, background)
     assert found == defined
+
+
+def test_a_group_has_as_many_rows_as_its_length_allows() -> None:
+    said = [StreamEvent(time, ((NAMES[0], PROPERTIES[0], NUMBERS[0]),)) for time in (0, 2, 4, 9)]
+    where = "{ SELECT (COUNT(*) AS ?n) { ?x :p ?y } HAVING(getDURATION() < 'PT3S'^^xsd:duration) }"
+    found = run(f"{PREFIX}SELECT ?n {{ {where} FILTER(getENDTIME() >= 0) }}", said, [])
+    counted = [(0, 0, 1), (0, 2, 2), (2, 4, 2), (9, 9, 1)]
+    assert found == [
+        (frozenset({("n", Literal(str(count), xsd.INTEGER))}), start, end)
+        for start, end, count in counted
+    ]

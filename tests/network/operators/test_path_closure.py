@@ -114,22 +114,6 @@ def test_the_closure_is_kept_in_step(
         assert Counter(machine.node.rows()) == Counter(expected)
 
 
-@settings(max_examples=80)
-@given(ends=fixed, stream=streams)
-def test_a_closure_that_has_lost_all_steps_holds_nothing(
-    ends: tuple[Any, Any], stream: list[list[tuple[str, Any]]]
-) -> None:
-    source = Steps()
-    machine = Machine(source, ends)
-    for instant in stream:
-        work(source, instant)
-        machine.settle()
-    work(source, [("vanish", 0)] * len(source.held))
-    machine.settle()
-    assert machine.node.size() == 0
-    assert not list(machine.node.rows())
-
-
 def ring(size: int) -> list[Row]:
     names: list[Any] = [IRI(f"http://example.org/{number}") for number in range(size)]
     return [(names[place], names[(place + 1) % size]) for place in range(size)]
@@ -156,13 +140,3 @@ def test_a_ring_of_components_is_kept_once_for_all_members() -> None:
     source = Steps()
     source.held.update(ring(400))
     assert Machine(source, (None, None)).node.size() < 1000
-
-
-def test_an_equal_step_that_goes_leaves_the_other() -> None:
-    source = Steps()
-    step = ring(2)[0]
-    source.held.update([step, step])
-    machine = Machine(source, (None, None))
-    source.go(step)
-    machine.settle()
-    assert +machine.held == {step: 1}
