@@ -44,7 +44,7 @@ class Databases:
         return self.server.replace("/sensorstream?", f"/{name}?")
 
 
-def rows(url: str, *statements: str, values: Any = None) -> list[tuple[Any, ...]]:
+def execute(url: str, *statements: str, values: Any = None) -> list[tuple[Any, ...]]:
     """The rows of the last of some statements, which are one transaction; times are in UTC."""
     with (
         closing(psycopg2.connect(url, options="-c TimeZone=UTC")) as connection,
@@ -71,3 +71,17 @@ def make_history(
     """Make an empty history with its views, as a server does that stops at once."""
     PostgresStore.open(url, timeline).close()
     make_views(url, schema, timeline)
+
+
+def forget_effects(url: str, *more: str) -> None:
+    """As after a crash of the machine: the journal is on disk, the effects of entries are not.
+
+    ``more`` are tables that are emptied, too.
+    """
+    done = ("alerts", "stays", "statements", "ontologies where seq > 0")
+    execute(
+        url,
+        *(f"delete from store.{each}" for each in ("checkpoints", "deliveries", *more, *done)),
+        "update store.messages set status = null, reason = null",
+        "update store.progress set watermark = 0",
+    )

@@ -98,6 +98,12 @@ def open_application() -> Iterator[Open]:
         application.close()
 
 
+@pytest.fixture
+def application(settings: Settings, open_application: Open) -> Application:
+    """The application of the tracking ontology and rules."""
+    return open_application(settings)
+
+
 @pytest.fixture(scope="session")
 def deployment() -> Deployment:
     """The tracking deployment, with a window of ten and no database."""

@@ -84,9 +84,8 @@ def _json(application: Application, alert: str) -> dict[str, Any]:
 
 
 def test_what_a_silence_held_back_is_sent_when_it_ends(
-    settings: Settings, open_application: Open, receiver: Receiver
+    application: Application, receiver: Receiver
 ) -> None:
-    application = open_application(settings)
     application.webhooks.register(WebhookDefinition(receiver.url))
     now = SystemClock().now()
     wanted = Silence(0, "unmatched-*", None, None, now, now + timedelta(hours=1), "ann", "")

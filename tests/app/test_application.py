@@ -24,6 +24,7 @@ from sensorstream.errors import (
 from sensorstream.history.store_reader import QuarantineChoice
 from sensorstream.model.webhook_definition import WebhookDefinition
 from sensorstream.settings.settings import ServerSettings, Settings, WindowSettings
+from tests.databases import execute, forget_effects
 from tests.waiting import eventually
 
 Open = Callable[[Settings], Application]
@@ -44,10 +45,7 @@ def in_history(application: Application) -> list[str]:
     return [str(row[0]) for row in rows]
 
 
-def test_every_individual_is_in_the_window_or_in_history_once(
-    settings: Settings, open_application: Open
-) -> None:
-    application = open_application(settings)
+def test_every_individual_is_in_the_window_or_in_history_once(application: Application) -> None:
     outcomes = send(application, *tracker_messages(40))
     named = [name for outcome in outcomes for name in outcome.individuals]
     kept = [
@@ -85,10 +83,8 @@ def test_the_metrics_tell_of_the_window_before_the_first_message_after_a_restart
 
 
 def test_the_metrics_tell_statements_of_the_window_from_those_of_the_ontology(
-    settings: Settings, open_application: Open
+    application: Application,
 ) -> None:
-    application = open_application(settings)
-
     def sizes() -> dict[str, float]:
         value = application.metrics.get_sample_value
         return {
@@ -112,9 +108,7 @@ def test_a_checkpoint_that_is_lost_costs_only_time(
     send(application, *tracker_messages(25))
     window, history = application.window_view(100), in_history(application)
     application.close()
-    with psycopg2.connect(settings.history.url) as connection, connection.cursor() as cursor:
-        cursor.execute("delete from store.checkpoints")
-    connection.close()
+    execute(settings.history.url, "delete from store.checkpoints")
     again = open_application(settings)
     assert again.window_view(100) == window
     assert in_history(again) == history
@@ -129,13 +123,7 @@ def test_effects_that_were_lost_are_made_again_from_the_journal(
     window, history = application.window_view(100), in_history(application)
     alerts = [each.alert for each in application.reader.alerts_before(100)]
     application.close()
-    with psycopg2.connect(settings.history.url) as connection, connection.cursor() as cursor:
-        cursor.execute("delete from store.checkpoints")
-        for table in ("deliveries", "incidents", "alerts", "stays", "statements"):
-            cursor.execute(f"delete from store.{table}")
-        cursor.execute("update store.messages set status = null, reason = null")
-        cursor.execute("update store.progress set watermark = 0")
-    connection.close()
+    forget_effects(settings.history.url, "incidents")
     again = open_application(settings)
     assert again.window_view(100) == window
     assert in_history(again) == history
@@ -158,13 +146,10 @@ def test_a_recovery_ends_with_a_checkpoint_so_that_the_next_is_short(
     connection.close()
 
 
-def test_a_start_says_what_it_does(settings: Settings, open_application: Open) -> None:
-    application = open_application(settings)
+def test_a_start_says_what_it_does(settings: Settings, application: Application) -> None:
     send(application, *tracker_messages(5))
     application.close()
-    with psycopg2.connect(settings.history.url) as connection, connection.cursor() as cursor:
-        cursor.execute("delete from store.checkpoints")
-    connection.close()
+    execute(settings.history.url, "delete from store.checkpoints")
     told: list[tuple[str, str]] = []
     Application.open(settings, progress=lambda what, done="": told.append((what, done))).close()
     assert list(dict.fromkeys(what for what, _ in told)) == [
@@ -185,18 +170,15 @@ def test_narrower_limits_do_not_keep_a_deployment_from_starting(
     application = open_application(settings)
     send(application, *tracker_messages(3))
     application.close()
-    with psycopg2.connect(settings.history.url) as connection, connection.cursor() as cursor:
-        cursor.execute("delete from store.checkpoints")
-    connection.close()
+    execute(settings.history.url, "delete from store.checkpoints")
     again = open_application(replace(settings, server=ServerSettings(max_depth=2)))
     assert not again.health.ailment()
     assert again.window_view(10).total == 0
 
 
 def test_rejected_and_unmatched_messages_are_kept_with_their_reason(
-    settings: Settings, open_application: Open
+    application: Application,
 ) -> None:
-    application = open_application(settings)
     bad = next(tracker_messages(1)).replace(b"certainty='", b"certainty='very ")
     with pytest.raises(MappingError):
         send(application, bad)
@@ -210,8 +192,7 @@ def test_rejected_and_unmatched_messages_are_kept_with_their_reason(
     assert [each.seq for each in earlier] == [rejected.seq]
 
 
-def test_malformed_messages_are_not_journalled(settings: Settings, open_application: Open) -> None:
-    application = open_application(settings)
+def test_malformed_messages_are_not_journalled(application: Application) -> None:
     with pytest.raises(MalformedMessage):
         send(application, b"<Message>")
     assert application.reader.quarantined(10) == []
@@ -219,9 +200,8 @@ def test_malformed_messages_are_not_journalled(settings: Settings, open_applicat
 
 
 def test_sparql_sees_the_window_with_its_inferences(
-    settings: Settings, open_application: Open, ask_cache: AskCache
+    application: Application, ask_cache: AskCache
 ) -> None:
-    application = open_application(settings)
     send(application, *tracker_messages(3))
     answer = ask_cache(
         application, "PREFIX : <http://sensorstream.example/tracking#> SELECT ?x { ?x a :Actor }"
@@ -237,8 +217,7 @@ def test_two_applications_cannot_write_one_history(
         open_application(settings)
 
 
-def test_a_closed_application_says_so(settings: Settings, open_application: Open) -> None:
-    application = open_application(settings)
+def test_a_closed_application_says_so(application: Application) -> None:
     application.close()
     with pytest.raises(Unavailable):
         send(application, next(tracker_messages(1)))
@@ -249,10 +228,7 @@ def test_a_window_that_cannot_be_is_refused_before_anything_starts(settings: Set
         Application.open(replace(settings, window=WindowSettings(size="PT1M")))
 
 
-def test_webhooks_are_checked_when_they_are_registered(
-    settings: Settings, open_application: Open
-) -> None:
-    application = open_application(settings)
+def test_webhooks_are_checked_when_they_are_registered(application: Application) -> None:
     with pytest.raises(WebhookError):
         application.webhooks.register(WebhookDefinition("ftp://example.org/"))
     webhook = application.webhooks.register(WebhookDefinition("http://127.0.0.1:1/"))
@@ -261,8 +237,7 @@ def test_webhooks_are_checked_when_they_are_registered(
     assert application.webhooks.all() == []
 
 
-def test_every_part_says_whether_it_is_ready(settings: Settings, open_application: Open) -> None:
-    application = open_application(settings)
+def test_every_part_says_whether_it_is_ready(application: Application) -> None:
     assert not application.health.ailment()
     names = {"history", "pipeline", "mapping", "reasoner", "cache", "deliveries"}
     assert {part.name for part in application.health.parts()} == names
@@ -271,16 +246,14 @@ def test_every_part_says_whether_it_is_ready(settings: Settings, open_applicatio
 
 
 def test_a_history_that_was_lost_is_found_again_and_messages_wait_for_it(
-    settings: Settings, open_application: Open
+    settings: Settings, application: Application
 ) -> None:
-    application = open_application(settings)
     send(application, *tracker_messages(15))
-    with psycopg2.connect(settings.history.url) as connection, connection.cursor() as cursor:
-        cursor.execute(
-            "select pg_terminate_backend(pid) from pg_stat_activity "
-            "where datname = current_database() and pid <> pg_backend_pid()"
-        )
-    connection.close()
+    execute(
+        settings.history.url,
+        "select pg_terminate_backend(pid) from pg_stat_activity "
+        "where datname = current_database() and pid <> pg_backend_pid()",
+    )
     outcomes = send(application, *tracker_messages(15, start=16))
     assert len(outcomes) == 15
     assert not application.health.ailment()

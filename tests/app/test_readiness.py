@@ -20,6 +20,7 @@ from sensorstream.errors import HistoryError
 from sensorstream.history.store import PostgresStore
 from sensorstream.model.timeline import Timeline
 from sensorstream.settings.settings import Settings
+from tests.databases import execute
 
 Open = Callable[[Settings], Application]
 
@@ -89,9 +90,8 @@ def test_a_part_that_hangs_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_a_trial_leaves_nothing_in_window_journal_history_or_metrics(
-    open_application: Open, settings: Settings, eventually: Callable[[Callable[[], object]], None]
+    application: Application, eventually: Callable[[Callable[[], object]], None]
 ) -> None:
-    application = open_application(settings)
     before = _left(application)
     eventually(lambda: all(each.ready for each in application.health.parts()))
     assert {"history", "pipeline", "mapping", "reasoner", "cache"} <= {
@@ -163,13 +163,11 @@ def test_a_database_that_comes_back_is_asked_on_a_new_connection(
     PostgresStore.open(url, Timeline.INTEGER).close()
     probe = HistoryProbe(lambda: url)
     probe()
-    connection = psycopg2.connect(url)
-    with connection, connection.cursor() as cursor:
-        cursor.execute(
-            "select pg_terminate_backend(pid, 10000) from pg_stat_activity "
-            "where application_name = 'sensorstream readiness' and datname = current_database()"
-        )
-    connection.close()
+    execute(
+        url,
+        "select pg_terminate_backend(pid, 10000) from pg_stat_activity "
+        "where application_name = 'sensorstream readiness' and datname = current_database()",
+    )
     with pytest.raises(HistoryError, match="does not answer"):
         probe()
     probe()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import psycopg2
 import pytest
 
 from sensorstream.app.application import Application
@@ -13,6 +12,7 @@ from sensorstream.errors import QueryError, TermError, UnknownAlert, UnknownRule
 from sensorstream.model.events import Basis, RuleWait
 from sensorstream.model.terms import Triple
 from sensorstream.settings.settings import Settings
+from tests.databases import execute
 
 Open = Callable[[Settings], Application]
 Deploy = Callable[[str, str, str], Settings]
@@ -44,6 +44,11 @@ def rooms(deploy: Deploy) -> Settings:
     return deploy(ONTOLOGY, RULES, "5")
 
 
+@pytest.fixture
+def application(rooms: Settings, open_application: Open) -> Application:
+    return open_application(rooms)
+
+
 def send(application: Application, content: str, source: str = "test") -> str:
     outcome = application.submit(content.encode(), source).result(60)
     assert outcome.status.value in ("accepted", "unmatched")
@@ -64,9 +69,8 @@ def by_statement(found: Because) -> dict[str, Reason]:
 
 
 def test_an_alert_tells_its_rule_its_statements_and_where_they_were_said(
-    rooms: Settings, open_application: Open
+    application: Application,
 ) -> None:
-    application = open_application(rooms)
     send(application, "<t id='kitchen' kind='Room' t='1'/>")
     send(application, "<t id='ann' kind='Guest' in='kitchen' t='3'/>", "door")
     (alert,) = [
@@ -110,9 +114,8 @@ def test_an_alert_tells_its_rule_its_statements_and_where_they_were_said(
 
 
 def test_a_statement_of_a_rule_in_the_same_message_tells_why_that_rule_fired(
-    rooms: Settings, open_application: Open
+    application: Application,
 ) -> None:
-    application = open_application(rooms)
     send(application, "<t id='ann' kind='Guest' in='kitchen' t='1'/>")
     send(application, "<t id='kitchen' kind='Room' t='2'/>")
     (alert,) = [
@@ -172,9 +175,7 @@ def test_reasons_outlive_the_window_the_rules_and_the_server(
     assert (why.rule.name, why.rule.version) == ("busy", change)
     place = by_statement(because(why))["bob in kitchen"].places[0]
     assert place.value[0].written == "{@where}"
-    with psycopg2.connect(application.url) as connection, connection.cursor() as cursor:
-        cursor.execute("delete from store.messages where seq = 2")
-    connection.close()
+    execute(application.url, "delete from store.messages where seq = 2")
     gone = by_statement(because(application.reasons.of_alert(alert.id)))["ann in kitchen"]
     assert gone.places == ()
     assert "not kept any more" in gone.note
@@ -202,10 +203,7 @@ def test_what_is_not_known_is_said(rooms: Settings, open_application: Open) -> N
     assert len(because(why).reasons) == 3
 
 
-def test_a_running_deployment_tells_what_keeps_a_rule_from_firing(
-    rooms: Settings, open_application: Open
-) -> None:
-    application = open_application(rooms)
+def test_a_running_deployment_tells_what_keeps_a_rule_from_firing(application: Application) -> None:
     send(application, "<t id='ann' kind='Guest' in='kitchen' t='1'/>")
     ann = "http://example.org/ann"
     found = application.unmet.why_not("crowded", ann)
@@ -243,10 +241,7 @@ LATER = """PREFIX : <http://example.org/>
 SELECT ?p { { ?p a :Guest } SEQ { ?r a :Room } }"""
 
 
-def test_a_running_deployment_tells_why_a_query_has_no_solution(
-    rooms: Settings, open_application: Open
-) -> None:
-    application = open_application(rooms)
+def test_a_running_deployment_tells_why_a_query_has_no_solution(application: Application) -> None:
     ann = "http://example.org/ann"
     application.queries.register(WATCHED, "visits")
     send(application, "<t id='ann' kind='Guest' in='kitchen' t='1'/>", "door")

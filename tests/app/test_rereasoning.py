@@ -29,6 +29,7 @@ from sensorstream.settings.settings import (
     WindowSettings,
 )
 from tests.app.test_history_truth import MORE, ONTOLOGY, RULES
+from tests.databases import execute
 from tests.history.ends import stays_told_wrong
 
 Open = Callable[[Settings], Application]
@@ -230,11 +231,7 @@ def test_only_the_span_is_changed_and_a_run_that_was_killed_is_repeated(
     rows, _ = inferred(late)
     for time in range(99, now):
         assert at(rows, time) == at(expected if start <= time < end else old, time), time
-    connection = psycopg2.connect(late.history.url)
-    with connection, connection.cursor() as cursor:
-        cursor.execute("select count(*) from store.ontologies")
-        assert cursor.fetchone() == (2,)
-    connection.close()
+    assert execute(late.history.url, "select count(*) from store.ontologies") == [(2,)]
 
 
 def test_hermit_reasons_over_history(
@@ -248,15 +245,16 @@ def test_hermit_reasons_over_history(
     rows, now = inferred(late)
     high = {(t[0], start, end) for _, t, start, end in rows if str(t[2]).endswith("High")}
     assert high
-    connection = psycopg2.connect(late.history.url)
-    with connection, connection.cursor() as cursor:
-        cursor.execute(
+    twos = {
+        (name, time)
+        for name, a, b in execute(
+            late.history.url,
             "select n.text, valid_from, valid_to from store.statements s "
             "join store.terms n on n.id = s.subject join store.terms o on o.id = s.object "
-            "where not inferred and o.number = 2 and valid_from < valid_to"
+            "where not inferred and o.number = 2 and valid_from < valid_to",
         )
-        twos = {(name, time) for name, a, b in cursor.fetchall() for time in range(a, min(b, now))}
-    connection.close()
+        for time in range(a, min(b, now))
+    }
     found = {(name, t) for name, a, b in high for t in range(a, now if b is None else b)}
     assert twos <= found
 
@@ -267,26 +265,22 @@ def test_what_cannot_be_reasoned_over_is_refused(
     late = people(tmp_path / "a", new_database(), settings, ONTOLOGY, "plain")
     run(late, stream(4, 12))
     before, now = inferred(late)
-    connection = psycopg2.connect(late.history.url)
-
-    def execute(text: str) -> None:
-        with connection, connection.cursor() as cursor:
-            cursor.execute(text)
-
     part = f"values ('x', 0, {now - 2}, 'archived')"
-    execute(f"insert into store.archives (name, ended_from, ended_before, state) {part}")
+    execute(
+        late.history.url,
+        f"insert into store.archives (name, ended_from, ended_before, state) {part}",
+    )
     with pytest.raises(HistoryError, match="in the archive alone: restore them, or begin there"):
         again(late)
     assert again(late, now - 2) == Rereasoned(0, 0, 0, now)
     assert again(late, now + 2, now + 5) == Rereasoned(0, 0, 0, now)
-    execute("delete from store.archives")
+    execute(late.history.url, "delete from store.archives")
     clash = ONTOLOGY + ":Human owl:disjointWith :Actor .\n"
     hermit = replace(late, reasoning=ReasoningSettings("hermit", heap=256))
     hermit.ontology.files[0].write_text(clash.replace("; rdfs:subClassOf :Actor", ""))
     with pytest.raises(OntologyConflict, match=r"what held at 1\d\d contradicts the ontology"):
         again(hermit)
     assert inferred(late)[0] == before
-    execute("update store.checkpoints set seq = seq - 1")
+    execute(late.history.url, "update store.checkpoints set seq = seq - 1")
     with pytest.raises(HistoryError, match="did not end cleanly"):
         again(late)
-    connection.close()

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
-from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import psycopg2
 import pytest
 
 from sensorstream.app.application import Application
@@ -25,6 +23,7 @@ from sensorstream.settings.settings import (
     TimeSettings,
     WindowSettings,
 )
+from tests.databases import forget_effects
 from tests.waiting import eventually
 
 Open = Callable[[Settings], Application]
@@ -114,16 +113,7 @@ def test_no_answer_is_told_twice_and_none_is_lost_over_a_crash(
     first = told(application, 3)
     ids = sorted(each.alert.id for each in application.reader.alerts_before(100))
     application.close()
-    # As after a crash of the machine: the journal is on disk, the effects are not.
-    with closing(psycopg2.connect(settings.history.url)) as connection, connection.cursor() as sql:
-        for table in (
-            *("checkpoints", "deliveries", "alerts", "incidents", "events", "stays"),
-            "statements",
-        ):
-            sql.execute(f"delete from store.{table}")
-        sql.execute("update store.messages set status = null, reason = null")
-        sql.execute("update store.progress set watermark = 0")
-        connection.commit()
+    forget_effects(settings.history.url, "incidents", "events")
     again = open_application(ours)
     assert alerts(again) == first
     assert sorted(each.alert.id for each in again.reader.alerts_before(100)) == ids

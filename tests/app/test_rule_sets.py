@@ -5,7 +5,6 @@ from __future__ import annotations
 import random
 import re
 from collections.abc import Callable
-from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -40,7 +39,7 @@ from sensorstream.settings.settings import (
 )
 from sensorstream.testing import DAWN
 from tests.app.test_rereasoning import again, inferred
-from tests.app.test_rulebook import forget_effects
+from tests.databases import execute, forget_effects
 
 Open = Callable[[Settings], Application]
 
@@ -112,7 +111,7 @@ def test_entries_from_before_an_edit_meet_the_rule_set_of_their_time_again(
         send(application, "b", 4)
         application.close()
         if name == "killed":
-            forget_effects(small)
+            forget_effects(small.history.url)
         (small.folder / "rules" / "mine.ru").write_text(KNOWN)
         application = open_application(small)
         assert classes(application, "a") == {"Human", "Known"}
@@ -167,7 +166,7 @@ def test_a_rule_set_that_was_put_holds_whatever_its_file_says(
     application.close()
     (small.folder / "rules" / "mine.ru").write_text(AMISS)
     story = inferred(small)
-    forget_effects(small)
+    forget_effects(small.history.url)
     replayed = open_application(small)
     assert [each.name for each in replayed.rulebook.files().files] == ["map.rules", "rdfs.ru"]
     version = replayed.rulebook.versions.one(change, "mine.ru")
@@ -194,7 +193,7 @@ def test_nodes_that_rules_make_are_in_the_history_and_the_same_after_a_restart(
     assert len(nodes) == 5
     assert nodes[BlankNode(visit)] == "http://example.org/a"
     assert {triple[0] for _, triple, _, _ in rows if triple[2].endswith("/Visit")} == set(nodes)
-    forget_effects(small)
+    forget_effects(small.history.url)
     replayed = open_application(small)
     assert values_of(replayed, "a", "visit") == {visit}
     replayed.close()
@@ -220,7 +219,7 @@ def test_rules_that_delete_are_put_with_the_others_and_what_they_did_stays(
     send(application, "b", 2, near="gone")
     assert (near(application, "a"), near(application, "b")) == ({"nobody"}, {"nobody"})
     application.close()
-    forget_effects(small)
+    forget_effects(small.history.url)
     replayed = open_application(small)
     assert (near(replayed, "a"), near(replayed, "b")) == ({"nobody"}, {"nobody"})
     replayed.rulebook.put("mine.ru", PREFIXES + known, "me")
@@ -340,16 +339,12 @@ def test_a_start_tells_where_stored_rules_cannot_be_used_and_how_to_do_without_t
     application.rulebook.put("mine.ru", KNOWN, "me")
     application.close()
     # As if another version had taken it.
-    with (
-        closing(psycopg2.connect(small.history.url)) as connection,
-        connection,
-        connection.cursor() as cursor,
-    ):
-        cursor.execute(
-            "update store.messages set content = convert_to("
-            "replace(convert_from(content, 'utf8'), '?y a :Human', '?y a :Human FILTER :f(?y)'),"
-            " 'utf8') where kind = 'rules'"
-        )
+    execute(
+        small.history.url,
+        "update store.messages set content = convert_to("
+        "replace(convert_from(content, 'utf8'), '?y a :Human', '?y a :Human FILTER :f(?y)'),"
+        " 'utf8') where kind = 'rules'",
+    )
     told = r"mine.ru:3:.*no such function.*put as (m\d+), .* 'sensorstream journal skip NUMBER'"
     with pytest.raises(LanguageError, match=told) as caught:
         open_application(small)
@@ -408,7 +403,7 @@ def test_rules_that_an_edited_ontology_does_not_have_any_more_do_not_stop_a_star
     assert classes(application, "b") == {"Human", "Seen"}
     assert "the rules of the start before do not fit any more" in caplog.text
     application.close()
-    forget_effects(small)
+    forget_effects(small.history.url)
     (small.folder / "o.ttl").write_text(ONTOLOGY)
     (small.folder / "map.rules").write_text(RULES)
     assert classes(open_application(small), "b") == {"Human", "Seen"}
@@ -558,7 +553,7 @@ def test_a_window_larger_than_a_message_may_be_is_taken_in_by_other_rules_and_on
     assert all(classes(application, each) == {"Human", "Known"} for each in after)
     application.close()
 
-    forget_effects(narrow)
+    forget_effects(narrow.history.url)
     application = open_application(narrow)
     assert all(classes(application, each) == {"Human", "Known"} for each in after)
     assert classes(application, "a1") == {"Human"}
@@ -571,7 +566,7 @@ def test_what_was_put_holds_if_the_process_dies_before_it_is_known_to_be_accepte
     application = open_application(small)
     change = application.rulebook.put("mine.ru", KNOWN, "me")
     application.close()
-    forget_effects(small)
+    forget_effects(small.history.url)
     application = open_application(small)
     send(application, "b", 1)
     assert classes(application, "b") == {"Human", "Known"}

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-import psycopg2
 import pytest
 
 from sensorstream.app.application import Application
@@ -24,6 +23,7 @@ from sensorstream.settings.settings import (
     RuleSettings,
     Settings,
 )
+from tests.databases import forget_effects
 from tests.waiting import eventually
 
 Open = Callable[[Settings], Application]
@@ -73,19 +73,6 @@ def properties(application: Application, name: str) -> set[str]:
     return {each.triple[1].rpartition("/")[2] for each in values} & {"level", "grade"}
 
 
-def forget_effects(settings: Settings) -> None:
-    """As if the process had died after each entry was journalled, before its effects were."""
-    connection = psycopg2.connect(settings.history.url)
-    with connection, connection.cursor() as cursor:
-        cursor.execute("delete from store.checkpoints")
-        for table in ("deliveries", "alerts", "stays", "statements"):
-            cursor.execute(f"delete from store.{table}")
-        cursor.execute("delete from store.ontologies where seq > 0")
-        cursor.execute("update store.messages set status = null, reason = null")
-        cursor.execute("update store.progress set watermark = 0")
-    connection.close()
-
-
 def test_a_rule_file_that_is_put_counts_from_the_next_message_on_and_after_a_restart(
     small: Settings, open_application: Open
 ) -> None:
@@ -123,7 +110,7 @@ def test_a_rule_file_that_is_put_counts_from_the_next_message_on_and_after_a_res
     send(again, "e", 5)
     assert told(again) == [*expected, "third e"]
     again.close()
-    forget_effects(small)
+    forget_effects(small.history.url)
     # Each message meets the rules of its time again.
     replayed = open_application(small)
     assert told(replayed) == [*expected, "third e"]
@@ -184,7 +171,7 @@ def test_messages_meet_the_table_of_their_time_whatever_its_file_says_now(
     assert application.rulebook.files().tables == {"tables/levels.csv": "differs"}
     assert levels(application, "a", "b") == ["70", "70"]
     application.close()
-    forget_effects(small)
+    forget_effects(small.history.url)
     caplog.clear()
     replayed = open_application(small)
     assert "tables/levels.csv: not as put; 'sensorstream apply'" in caplog.text
@@ -194,7 +181,7 @@ def test_messages_meet_the_table_of_their_time_whatever_its_file_says_now(
     send(replayed, "c", 3)
     assert levels(replayed, "b", "c") == ["70", "71"]
     replayed.close()
-    forget_effects(small)
+    forget_effects(small.history.url)
     again = open_application(small)
     assert levels(again, "b", "c") == ["70", "71"]
     assert again.rulebook.files().origin == change

@@ -8,7 +8,8 @@ from collections.abc import Callable
 from sensorstream.app.application import Application
 from sensorstream.model.webhook_definition import WebhookDefinition
 from sensorstream.settings.settings import Settings
-from tests.app.test_query_webhooks import NOBODY, change, outbox, send
+from tests.app.test_query_webhooks import NOBODY, outbox, send
+from tests.databases import execute
 
 Open = Callable[[Settings], Application]
 
@@ -43,7 +44,7 @@ def test_rules_go_on_after_restarts_with_what_they_remember(
     assert numbers == list(range(1, len(after) + 1))
     again.close()
     # From the journal alone: the same reports, with the same identifiers, and none of them twice.
-    change(settings.history.url, "delete from store.checkpoints", "delete from store.deliveries")
+    execute(settings.history.url, "delete from store.checkpoints", "delete from store.deliveries")
     third = open_application(settings)
     entry = third.queries.view("pairs").entry
     replayed = [each.report for each in third.queries.reports(entry, 0)]

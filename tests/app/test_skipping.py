@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
-import psycopg2
 import pytest
 
 from sensorstream.app.application import Application
@@ -23,6 +22,7 @@ from sensorstream.journal.message import Tick
 from sensorstream.model.timeline import Timeline
 from sensorstream.settings.settings import RuleSettings, Settings, TimeSettings
 from sensorstream.testing import DAWN
+from tests.databases import execute
 
 Open = Callable[[Settings], Application]
 WAITING = """prefix : <http://sensorstream.example/tracking#>
@@ -47,12 +47,7 @@ def writing(settings: Settings) -> Iterator[PostgresStore]:
 
 def forget_checkpoints(settings: Settings, after: int) -> None:
     """As if the server had been killed before it wrote them."""
-    with (
-        closing(psycopg2.connect(settings.history.url)) as connection,
-        connection,
-        connection.cursor() as cursor,
-    ):
-        cursor.execute("delete from store.checkpoints where seq > %s", (after,))
+    execute(settings.history.url, "delete from store.checkpoints where seq > %s", values=(after,))
 
 
 def skip(settings: Settings, seq: int) -> None:
@@ -154,9 +149,8 @@ def test_a_query_that_is_skipped_does_not_run_and_can_be_registered_anew(
 
 
 def test_what_cannot_be_skipped_is_refused_with_the_reason(
-    settings: Settings, open_application: Open
+    settings: Settings, application: Application
 ) -> None:
-    application = open_application(settings)
     for each in tracker_messages(3):
         application.submit(bytes(each), "hall").result(300)
     application.close()

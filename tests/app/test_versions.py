@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import closing
 
-import psycopg2
 import pytest
 
 from sensorstream.app.application import Application
@@ -14,18 +12,13 @@ from sensorstream.errors import ChangedMeanwhile, UnknownVersion, UnknownWebhook
 from sensorstream.journal.registration import PutWebhook, RemoveWebhook
 from sensorstream.model.webhook_definition import WebhookDefinition
 from sensorstream.settings.settings import Settings
+from tests.databases import execute
 
 Open = Callable[[Settings], Application]
 
 NOBODY = "http://127.0.0.1:9/"
 ONE = "SELECT ?x { ?x a <urn:x:One> }"
 OTHER = "SELECT ?x { ?x a <urn:x:Other> }"
-
-
-def execute(url: str, *commands: str) -> None:
-    with closing(psycopg2.connect(url)) as connection, connection, connection.cursor() as cursor:
-        for each in commands:
-            cursor.execute(each)
 
 
 def test_a_query_that_was_replaced_is_the_new_one_after_every_restart(
@@ -54,9 +47,8 @@ def test_a_query_that_was_replaced_is_the_new_one_after_every_restart(
 
 
 def test_a_webhook_keeps_its_secret_while_its_definition_changes(
-    settings: Settings, open_application: Open
+    settings: Settings, application: Application
 ) -> None:
-    application = open_application(settings)
     webhooks = application.webhooks
     made = webhooks.put("ops", WebhookDefinition(NOBODY, ("q",)), "me")
     assert made is not None

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import closing
 from dataclasses import replace
 
-import psycopg2
 import pytest
 
 from sensorstream.app.application import Application
@@ -14,17 +12,13 @@ from sensorstream.errors import UnknownWebhook, WebhookError
 from sensorstream.journal.notice import ReportDisabled
 from sensorstream.model.webhook_definition import WebhookDefinition
 from sensorstream.settings.settings import Settings, WebhookSettings
+from tests.databases import execute
 from tests.waiting import eventually
 
 Open = Callable[[Settings], Application]
 
 NOBODY = "http://127.0.0.1:9/"
 """Nobody listens there."""
-
-
-def execute(url: str, command: str) -> None:
-    with closing(psycopg2.connect(url)) as connection, connection, connection.cursor() as cursor:
-        cursor.execute(command)
 
 
 def test_that_a_webhook_is_disabled_is_an_alert_which_the_others_get(
@@ -69,8 +63,7 @@ def test_that_a_webhook_is_disabled_is_an_alert_which_the_others_get(
     assert [(each.change, each.text) for each in history][1:] == [("cleared", "it is enabled")]
 
 
-def test_what_a_webhook_may_not_be_is_refused(settings: Settings, open_application: Open) -> None:
-    application = open_application(settings)
+def test_what_a_webhook_may_not_be_is_refused(application: Application) -> None:
     webhooks = application.webhooks
     for url, told in [("http://10.1.2.3/", "not a public address"), ("ftp://x/", "expected http")]:
         with pytest.raises(WebhookError, match=told):

@@ -23,6 +23,7 @@ from sensorstream.settings.settings import (
     WindowSettings,
 )
 from tests.app.test_history_truth import MORE, ONTOLOGY, RULES
+from tests.databases import execute
 
 Open = Callable[[Settings], Application]
 PREFIX = "prefix : <http://example.org/>\n"
@@ -121,10 +122,7 @@ def test_a_journal_without_its_beginning_is_told(lively: Settings, open_applicat
     application = open_application(lively)
     play(application)
     application.close()
-    connection = psycopg2.connect(lively.history.url)
-    with connection, connection.cursor() as cursor:
-        cursor.execute("delete from store.messages where seq <= 10 and kind = 'message'")
-    connection.close()
+    execute(lively.history.url, "delete from store.messages where seq <= 10 and kind = 'message'")
     found = tried(lively)
     assert not found.whole
     assert found.since is not None

@@ -9,15 +9,14 @@ from pathlib import Path
 import pytest
 
 from sensorstream.engine.outcome import Status
-from sensorstream.history.database import engine
 from sensorstream.history.store import PostgresStore
-from sensorstream.history.views import install_views
 from sensorstream.journal.records import Effects, MessageStatus, Record
 from sensorstream.model import rdf, xsd
 from sensorstream.model.events import Departure, Ended, Individual, Message, Provenance
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import IRI, BlankNode, Literal, Term
 from sensorstream.model.timeline import Timeline
+from tests.databases import make_views
 
 EX = "http://example.org/tracking#"
 LINE = Timeline.DATETIME
@@ -93,9 +92,7 @@ def make(url: str) -> None:
     """Write a history of some days into an empty database."""
     with PostgresStore.open(url, LINE) as store:
         fill(store, range(1, STAYS + 1), 1)
-    database = engine(url)
-    install_views(database, SCHEMA, LINE)
-    database.dispose()
+    make_views(url, SCHEMA, LINE)
 
 
 def fill(store: PostgresStore, numbers: range, first: int, messages: int = 20) -> None:

@@ -7,11 +7,9 @@ import signal
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
-from contextlib import closing
 from pathlib import Path
 from threading import Thread
 
-import psycopg2
 import pytest
 
 from sensorstream.archive.archive_moves import archive, delete, restore
@@ -21,6 +19,7 @@ from sensorstream.errors import ArchiveError
 from sensorstream.history.read_only_sql import run_sql
 from sensorstream.history.store import PostgresStore
 from tests.archive.conftest import DAY, LINE, START, STAYS, fill
+from tests.databases import execute
 from tests.history.analysed import analysed
 from tests.history.ends import stays_told_wrong
 
@@ -32,12 +31,6 @@ EVERYTHING = {
     "individuals": "select iri, class, time::varchar, expired_at::varchar, message_id "
     "from individuals",
 }
-
-
-def rows(url: str, query: str) -> list[tuple[object, ...]]:
-    with closing(psycopg2.connect(url)) as connection, connection.cursor() as cursor:
-        cursor.execute(query)
-        return cursor.fetchall()
 
 
 def contents(url: str) -> Mapping[str, Sequence[str]]:
@@ -52,7 +45,7 @@ def count(url: str, folder: Path) -> tuple[int, int]:
     """The statements and stays in PostgreSQL and in the archive together."""
     found = []
     for table in TABLES:
-        ((stored,),) = rows(url, f"select count(*) from store.{table.name}")
+        ((stored,),) = execute(url, f"select count(*) from store.{table.name}")
         assert isinstance(stored, int)
         parts = kept_parts(url, State.ARCHIVED)
         assert all(part.file(folder, table).exists() for part in parts)
@@ -65,8 +58,8 @@ def test_what_ended_before_moves_and_comes_back_the_same(history: str, archived:
     whole = count(history, archived)
     parts = archive(history, archived, END, LINE)
     assert parts
-    assert rows(history, "select count(*) from store.statements") == [(0,)]
-    assert rows(history, "select count(*) from store.stays") == [(0,)]
+    assert execute(history, "select count(*) from store.statements") == [(0,)]
+    assert execute(history, "select count(*) from store.stays") == [(0,)]
     assert count(history, archived) == whole
     assert archive(history, archived, END, LINE) == []
     for part in parts:
@@ -83,7 +76,7 @@ def test_younger_partitions_stay(history: str, archived: Path) -> None:
     (first, *_) = parts = archive(history, archived, LINE.of(START) + 2 * DAY, LINE)
     assert {each.ended_before <= LINE.of(START) + 2 * DAY for each in parts} == {True}
     assert first.name == "2014-08-01"
-    left = rows(history, "select min(valid_to) from store.statements")
+    left = execute(history, "select min(valid_to) from store.statements")
     assert left >= [(max(each.ended_before for each in parts),)]
 
 
@@ -173,7 +166,7 @@ def test_a_kill_at_any_step_loses_and_doubles_nothing(
     assert count(history, archived) == whole
     archive(history, archived, END, LINE)
     assert count(history, archived) == whole
-    assert rows(history, "select count(*) from store.statements") == [(0,)]
+    assert execute(history, "select count(*) from store.statements") == [(0,)]
     parts = kept_parts(history, State.ARCHIVED)
     assert len(list(archived.rglob("*"))) == 2 * len(parts) + len(TABLES)
     killed(history, archived, step % 2, parts[0].name)
@@ -190,7 +183,7 @@ def test_a_damaged_file_is_not_restored(history: str, archived: Path) -> None:
     file.write_bytes(content)
     with pytest.raises(ArchiveError, match="does not hold what was archived"):
         restore(history, archived, part.name, LINE)
-    assert rows(history, "select count(*) from store.statements") == [(0,)]
+    assert execute(history, "select count(*) from store.statements") == [(0,)]
 
 
 def test_a_folder_of_another_history_is_refused(history: str, archived: Path) -> None:

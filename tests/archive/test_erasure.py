@@ -6,12 +6,10 @@ import itertools
 import os
 import signal
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import psycopg2
 import pytest
 from pyarrow import parquet
 
@@ -27,7 +25,6 @@ from sensorstream.engine.outcome import Status
 from sensorstream.errors import HistoryError
 from sensorstream.history.effects_writer import PipelineRunner, claim
 from sensorstream.history.store import PostgresStore
-from sensorstream.installation import bundled
 from sensorstream.journal.records import Effects, MessageStatus, Record
 from sensorstream.model import rdf
 from sensorstream.model.events import (
@@ -43,8 +40,10 @@ from sensorstream.model.terms import IRI
 from sensorstream.rules.rule_memory import RuleMemory
 from sensorstream.window.window_partition import PaneState, WindowCounters, WindowState
 from tests.archive.conftest import DAY, EX, LINE, START, fill
-from tests.archive.test_archiving import count, rows
+from tests.archive.test_archiving import count
+from tests.databases import execute
 from tests.history.ends import stays_told_wrong
+from tests.history.test_retention import retain
 
 GONE = IRI(f"{EX}human-1")
 # 40 individuals have four stays each; those of human-1 are 1, 41, 81, 121.
@@ -110,7 +109,7 @@ def mapped(message: Message) -> bool:
 
 def statements_left(url: str, folder: Path) -> Mapping[str, list[str]]:
     """All statements and stays, of PostgreSQL and of the archive, as texts."""
-    stored = rows(
+    stored = execute(
         url,
         "select s.text, p.text, o.text, valid_from, valid_to, stay, message "
         "from store.statements x join store.terms s on s.id = x.subject "
@@ -134,21 +133,21 @@ def everything(url: str, folder: Path) -> str:
     """All texts that are kept anywhere."""
     found = [
         text_of(bytes(content))
-        for (content,) in rows(url, "select state from store.checkpoints")
+        for (content,) in execute(url, "select state from store.checkpoints")
         if isinstance(content, memoryview)
     ]
-    tables = rows(
+    tables = execute(
         url,
         "select table_name from information_schema.tables "
         "where table_schema = 'store' and table_type = 'BASE TABLE'",
     )
     for (table,) in tables:
-        found.append(str(rows(url, f"select t::text from store.{table} t")))
+        found.append(str(execute(url, f"select t::text from store.{table} t")))
     for path in folder.rglob("*.parquet"):
         found.append(str(parquet.read_table(path).to_pydict()))
     found += [
         bytes(content).decode("utf-8", "replace")
-        for (content,) in rows(url, "select content from store.messages")
+        for (content,) in execute(url, "select content from store.messages")
         if isinstance(content, memoryview)
     ]
     return "\n".join(found)
@@ -158,7 +157,7 @@ def unknown_numbers(url: str, folder: Path) -> list[object]:
     """The numbers in the archive's files that have not the term written beside them."""
     texts: dict[object, object] = {
         number: f"_:{text}" if kind == 1 else text
-        for number, kind, text in rows(url, "select id, kind, text from store.terms")
+        for number, kind, text in execute(url, "select id, kind, text from store.terms")
     }
     return [
         row[f"{column}_id"]
@@ -187,10 +186,10 @@ def test_nothing_names_it_any_more_and_the_rest_is_as_before(url: str, archived:
     assert told["statements"] + told["archived statements"] == 4 * 11
     assert told["stays"] + told["archived stays"] == 4
     assert told["archived stays"] > 0
-    kept = [seq for (seq,) in rows(url, "select seq from store.messages order by seq")]
+    kept = [seq for (seq,) in execute(url, "select seq from store.messages order by seq")]
     assert kept[-3:] == [21, 24, 25]
-    assert rows(url, "select id from store.alerts") == [("a2",), ("a3",)]
-    assert rows(url, "select id from store.alerts where evidence is not null") == [("a2",)]
+    assert execute(url, "select id from store.alerts") == [("a2",), ("a3",)]
+    assert execute(url, "select id from store.alerts where evidence is not null") == [("a2",)]
     assert count(url, archived)[1] == 160 - 4
     assert stays_told_wrong(url)[1] == []
     again = erase(url, archived, GONE, LINE, mapped)
@@ -199,11 +198,7 @@ def test_nothing_names_it_any_more_and_the_rest_is_as_before(url: str, archived:
 
 
 def test_retention_keeps_the_terms_that_the_archive_names(url: str, archived: Path) -> None:
-    connection = psycopg2.connect(url)
-    with closing(connection), connection.cursor() as cursor:
-        cursor.execute("set sensorstream.ended_before = '9223372036854775807'")
-        cursor.execute("set sensorstream.received_before = '2014-08-01T00:00:00Z'")
-        cursor.execute((bundled("persistent") / "retention.sql").read_text())
+    retain(url, 2**63 - 1, "2014-08-01")
     assert count(url, archived)[0] > 0
     assert unknown_numbers(url, archived) == []
 
@@ -273,7 +268,7 @@ def test_an_ontology_and_rules_that_name_it_are_told_and_kept(url: str, archived
         store.commit(Effects(28, (), (), (), statuses, START))
         store.save_checkpoint(28, dump(state(IRI(f"{EX}human-12"))))
     assert erase(url, archived, GONE, LINE, mapped)[KEPT] == 2
-    assert rows(url, "select seq from store.messages where seq in (26, 27)") == [(26,), (27,)]
+    assert execute(url, "select seq from store.messages where seq in (26, 27)") == [(26,), (27,)]
 
 
 def test_nothing_is_erased_while_the_windows_are_on_spark(url: str, archived: Path) -> None:

@@ -27,8 +27,8 @@ from sensorstream.model.events import Alert, Message
 from sensorstream.model.terms import IRI
 from sensorstream.streams.query_report import Report, RowOperation
 from tests.archive.conftest import EX, LINE, START
-from tests.archive.test_archiving import rows
 from tests.archive.test_erasure import GONE, everything, state
+from tests.databases import execute
 
 OTHER = IRI(f"{EX}human-12")
 LATER = START + timedelta(days=1)
@@ -113,12 +113,12 @@ def test_what_was_told_of_it_is_erased_and_what_was_told_of_others_is_kept(
         "outcomes of other messages": 1,
         "deliveries": 6,
     }
-    assert rows(url, "select id, incident, text from store.alerts order by seq") == [
+    assert execute(url, "select id, incident, text from store.alerts order by seq") == [
         ("m2-1", "m1-1", f"{OTHER} is here"),
         ("m5-1", None, "somebody is here"),
         ("m6-1", "m6-1", "somebody is here"),
     ]
-    assert rows(
+    assert execute(
         url,
         "select id, key, text, count, state, last_alert, last_time "
         "from store.incidents order by seq",
@@ -126,9 +126,9 @@ def test_what_was_told_of_it_is_erased_and_what_was_told_of_others_is_kept(
         ("m1-1", "kitchen", f"{OTHER} is here", 1, "acknowledged", "m2-1", 2),
         ("m6-1", "cellar", "somebody is here", 1, "open", "m6-1", 6),
     ]
-    changes = rows(url, "select change, text from store.alert_changes where change <> 'raised'")
+    changes = execute(url, "select change, text from store.alert_changes where change <> 'raised'")
     assert changes == [("acknowledged", "on my way"), ("commented", f"it is <{OTHER}>")]
-    assert rows(url, "select facts is null from store.messages where seq < 4 order by seq") == [
+    assert execute(url, "select facts is null from store.messages where seq < 4 order by seq") == [
         (False,),
         (True,),
         (False,),

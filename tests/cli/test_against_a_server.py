@@ -17,8 +17,8 @@ from click.testing import Result
 from sensorstream.cli.command_client import CommandClient
 from sensorstream.cli.simulation.tracker_messages import PAPER_MESSAGE, tracker_messages
 from sensorstream.errors import MalformedMessage, MessageError, QueryError, ServerUnreachable
-from sensorstream.history.database import connect
 from tests.cli.served import Served
+from tests.databases import execute
 
 Run = Callable[..., Result]
 
@@ -261,11 +261,7 @@ def test_the_readers_address_is_told(run: Run, served: Served, tmp_path: Path) -
     told = json.loads(run("db", "url", "-c", served.config, "--json").stdout)
     assert told["url"] == address
     assert told["user"] == f"{told['database']}_reader"
-    connection = connect(address)
-    with connection, connection.cursor() as cursor:
-        cursor.execute("select count(*) >= 0 from human")
-        assert cursor.fetchone() == (True,)
-    connection.close()
+    assert execute(address, "select count(*) >= 0 from human") == [(True,)]
     embedded = tmp_path / "sensorstream.toml"
     embedded.write_text("")
     closed = run("db", "url", "-c", embedded)

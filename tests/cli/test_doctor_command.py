@@ -3,7 +3,6 @@ from __future__ import annotations
 import json
 import socket
 from collections.abc import Callable
-from contextlib import closing
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -13,9 +12,9 @@ from sqlalchemy import make_url
 
 from sensorstream.cli.command_client import CommandClient
 from sensorstream.cli.demo.server_process import ServerProcess
-from sensorstream.history.database import connect
 from sensorstream.history.reader_role import reader_name
 from sensorstream.settings.settings_file import load_settings
+from tests.databases import execute
 from tests.server.certificates import write_certificate
 
 Run = Callable[..., Result]
@@ -111,8 +110,7 @@ def test_it_tells_what_no_session_of_ours_can_set(
         process.url()
     url = load_settings(config).history.url
     reader = reader_name(make_url(url).database or "")
-    with closing(connect(url)) as made, made, made.cursor() as cursor:
-        cursor.execute(f'alter role "{reader}" reset random_page_cost')
+    execute(url, f'alter role "{reader}" reset random_page_cost')
     found = levels(run, config)["postgres"]
     # The server of the tests runs without it.
     assert any(level == "warning" and told.startswith("fsync is off") for level, told, _ in found)

@@ -12,7 +12,7 @@ from sensorstream.history.store import PostgresStore
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import IRI
 from sensorstream.model.timeline import Timeline
-from tests.databases import Databases, make_history, rows
+from tests.databases import Databases, execute, make_history
 
 
 @pytest.fixture
@@ -43,7 +43,7 @@ def history(new_database: Databases) -> str:
     """The URL of a history with views, some messages and a webhook with a secret."""
     url = new_database()
     make_history(url, Schema(classes=frozenset({IRI("http://example.org/Human")})))
-    rows(
+    execute(
         url,
         "insert into store.messages select n, 'm' || n, 'rest', now(), n, ''::bytea, 'accepted' "
         "from generate_series(1, 50) n",

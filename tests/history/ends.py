@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from contextlib import closing
-
-import psycopg2
-
 from sensorstream.model import rdf
+from tests.databases import execute
 
 _SAID = f"""
     select i.stay, count(distinct t.predicate) filter (where p.text <> '{rdf.TYPE}') < count(*)
@@ -31,19 +28,19 @@ def stays_told_wrong(url: str) -> tuple[int, list[tuple[object, ...]]]:
 
     Also the triples of which several rows say that they are the first.
     """
-    with closing(psycopg2.connect(url)) as connection, connection.cursor() as cursor:
-        cursor.execute(
-            "select said.classes, row(n.text, coalesce(said.classes, '{}'), "
-            "coalesce(said.properties, '{}'), coalesce(said.objects, '{}'), "
-            "coalesce(said.numbers, '{}'), said.several)::text, "
-            "row(i.iri, s.classes, i.properties, i.objects, i.numbers, i.several)::text "
-            "from store.stays i left join store.class_sets s on s.id = i.class_set "
-            f"left join store.terms n on n.id = i.name join ({_SAID}) said on said.stay = i.stay"
-        )
-        found = cursor.fetchall()
-        cursor.execute(
-            "select subject, predicate, object from store.statements where not again "
-            "group by 1, 2, 3 having count(*) > 1"
-        )
-        wrong = [*cursor.fetchall(), *(row for row in found if row[1] != row[2])]
+    found = execute(
+        url,
+        "select said.classes, row(n.text, coalesce(said.classes, '{}'), "
+        "coalesce(said.properties, '{}'), coalesce(said.objects, '{}'), "
+        "coalesce(said.numbers, '{}'), said.several)::text, "
+        "row(i.iri, s.classes, i.properties, i.objects, i.numbers, i.several)::text "
+        "from store.stays i left join store.class_sets s on s.id = i.class_set "
+        f"left join store.terms n on n.id = i.name join ({_SAID}) said on said.stay = i.stay",
+    )
+    repeated = execute(
+        url,
+        "select subject, predicate, object from store.statements where not again "
+        "group by 1, 2, 3 having count(*) > 1",
+    )
+    wrong = [*repeated, *(row for row in found if row[1] != row[2])]
     return sum(bool(row[0]) for row in found), wrong

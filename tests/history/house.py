@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any
 from xml.sax.saxutils import quoteattr
 
-import psycopg2
 import pyoxigraph as ox
 
 from sensorstream.history.asking.checked_question import (
@@ -38,6 +37,7 @@ from sensorstream.settings.settings import (
     WindowSettings,
 )
 from sensorstream.sparql.query_printer import query_text
+from tests.databases import execute
 
 FOLDER = Path(__file__).with_name("house")
 ROOMS = ("kitchen", "hall", "cellar", "attic")
@@ -139,16 +139,13 @@ def stored(url: str, time: AtInstant | Interval | None = None) -> list[tuple[Tri
     elif isinstance(time, Interval):
         condition, values = "valid_from < %s and valid_to > %s", (time.end, time.start)
     terms = ", ".join(f"{t}.kind, {t}.text, {t}.datatype, {t}.language" for t in "upo")
-    connection = psycopg2.connect(url)
-    with connection, connection.cursor() as cursor:
-        cursor.execute(
-            f"select s.inferred, {terms} from store.statements s "
-            "join store.terms u on u.id = s.subject join store.terms p on p.id = s.predicate "
-            f"join store.terms o on o.id = s.object where {condition}",
-            values,
-        )
-        rows = cursor.fetchall()
-    connection.close()
+    rows = execute(
+        url,
+        f"select s.inferred, {terms} from store.statements s "
+        "join store.terms u on u.id = s.subject join store.terms p on p.id = s.predicate "
+        f"join store.terms o on o.id = s.object where {condition}",
+        values=values,
+    )
     found = []
     for inferred, *parts in rows:
         subject, predicate, value = (_term(*parts[n : n + 4]) for n in (0, 4, 8))

@@ -14,23 +14,22 @@ from sensorstream.history.database import connect, engine, pipelined
 from sensorstream.history.read_only_sql import open_reader
 from sensorstream.history.reader_role import reader_name
 from sensorstream.history.store import PostgresStore
-from sensorstream.history.views import install_views
-from sensorstream.model.schema import Schema
 from sensorstream.model.timeline import Timeline
+from tests.databases import execute, make_views
 
 
 @pytest.fixture
 def debian(store: PostgresStore) -> str:
     """A history in a database with the defaults of a PostgreSQL of Debian's."""
-    pool = engine(store.url, pool_size=1)
-    install_views(pool, Schema(), Timeline.INTEGER)
-    pool.dispose()
+    make_views(store.url)
     name = make_url(store.url).database or ""
     reader = f'alter role "{reader_name(name)}" in database "{name}" set'
-    with closing(connect(store.url)) as made, made, made.cursor() as cursor:
-        cursor.execute(f'alter database "{name}" set jit = on')
-        cursor.execute(f"alter database \"{name}\" set timezone = 'Asia/Tokyo'")
-        cursor.execute(f"{reader} jit = on")
+    execute(
+        store.url,
+        f'alter database "{name}" set jit = on',
+        f"alter database \"{name}\" set timezone = 'Asia/Tokyo'",
+        f"{reader} jit = on",
+    )
     return store.url
 
 

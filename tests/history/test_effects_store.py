@@ -27,7 +27,7 @@ from sensorstream.model.events import (
     Provenance,
 )
 from sensorstream.model.terms import IRI, Literal
-from tests.databases import rows
+from tests.databases import execute
 
 NOW = datetime(2014, 8, 1, 8, 5, tzinfo=UTC)
 EX = "http://example.org/"
@@ -76,7 +76,7 @@ def effects(*texts: str) -> Effects:
 
 
 def refuse(store: PostgresStore, table: str, code: str = "22P05") -> None:
-    rows(store.url, REFUSES.format(table=table, code=code))
+    execute(store.url, REFUSES.format(table=table, code=code))
 
 
 @pytest.mark.parametrize("code", ["22P05", "54000", "23514"])
@@ -86,7 +86,7 @@ def test_what_postgresql_never_takes_is_left_out_and_the_rest_is_stored(
     store.append([Record(n, Message(f"m{n}", b"<a/>", 10), NOW) for n in (1, 2, 3)])
     refuse(store, "alerts", code)
     store.commit(effects("one", BAD, "three"))
-    told = rows(store.url, "select id, kind, text from store.alerts order by seq")
+    told = execute(store.url, "select id, kind, text from store.alerts order by seq")
     assert [each[:2] for each in told] == [
         ("m1-1", "rule"),
         ("m3-1", "rule"),
@@ -94,12 +94,12 @@ def test_what_postgresql_never_takes_is_left_out_and_the_rest_is_stored(
     ]
     assert "entries 1 to 3" in told[2][2]
     assert "the alert m2-1 of the rule crowded (cannot store effects: no such text)" in told[2][2]
-    assert rows(store.url, "select count(*) from store.stays") == [(3,)]
-    assert rows(store.url, "select count(*) from store.statements") == [(3,)]
-    assert rows(store.url, "select reason from store.messages order by seq")[1] == (BAD,)
+    assert execute(store.url, "select count(*) from store.stays") == [(3,)]
+    assert execute(store.url, "select count(*) from store.statements") == [(3,)]
+    assert execute(store.url, "select reason from store.messages order by seq")[1] == (BAD,)
     assert store.watermark() == 3
     store.commit(effects("one", BAD, "three"))
-    assert rows(store.url, "select count(*) from store.alerts") == [(3,)], "told once"
+    assert execute(store.url, "select count(*) from store.alerts") == [(3,)], "told once"
 
 
 def test_a_text_of_a_status_or_a_statement_that_is_refused_costs_nothing_else(
@@ -107,26 +107,26 @@ def test_a_text_of_a_status_or_a_statement_that_is_refused_costs_nothing_else(
 ) -> None:
     store.append([Record(n, Message(f"m{n}", b"<a/>", 10), NOW) for n in (1, 2)])
     refuse(store, "messages")
-    rows(store.url, "alter table store.terms add constraint no check (text <> 'bad')")
+    execute(store.url, "alter table store.terms add constraint no check (text <> 'bad')")
     store.commit(effects(BAD, "two"))
-    assert rows(store.url, "select status, reason from store.messages order by seq") == [
+    assert execute(store.url, "select status, reason from store.messages order by seq") == [
         ("accepted", None),
         ("accepted", "two"),
     ]
-    assert rows(store.url, "select stay from store.statements") == [(2,)]
-    assert rows(store.url, "select count(*) from store.stays") == [(2,)]
-    ((text,),) = rows(store.url, "select text from store.alerts where kind like 'unst%'")
+    assert execute(store.url, "select stay from store.statements") == [(2,)]
+    assert execute(store.url, "select count(*) from store.stays") == [(2,)]
+    ((text,),) = execute(store.url, "select text from store.alerts where kind like 'unst%'")
     assert "the report of entry 1" in text
     assert f"about {EX}human-1" in text
 
 
 def test_where_nothing_at_all_can_be_stored_it_is_not_for_the_values(store: PostgresStore) -> None:
     store.append([Record(1, Message("m1", b"<a/>", 10), NOW)])
-    rows(store.url, "alter table store.progress add constraint never check (watermark < 1)")
+    execute(store.url, "alter table store.progress add constraint never check (watermark < 1)")
     with pytest.raises(HistoryError, match="cannot store effects") as raised:
         store.commit(effects("one"))
     assert not isinstance(raised.value, Unstorable)
-    rows(store.url, "alter table store.progress drop constraint never")
+    execute(store.url, "alter table store.progress drop constraint never")
     store.commit(effects("one"))
     assert store.watermark() == 1
 

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from contextlib import closing
 from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
 
 from sensorstream.errors import HistoryError
-from sensorstream.history.database import connect
 from sensorstream.history.effects_writer import (
     EngineStanding,
     PipelineRunner,
@@ -23,6 +21,7 @@ from sensorstream.journal.records import Record
 from sensorstream.model.events import Message
 from sensorstream.model.timeline import Timeline
 from sensorstream.model.waits import Waits
+from tests.databases import execute
 
 ENGINE = PipelineRunner("engine", "", by_count=True)
 BY_SOURCE = PipelineRunner("engine", "source", by_count=True)
@@ -39,9 +38,7 @@ def begun(url: str, runner: PipelineRunner) -> None:
 
 
 def owner(url: str) -> PipelineRunner:
-    with closing(connect(url)) as connection, connection.cursor() as cursor:
-        cursor.execute("select runner from store.pipeline")
-        ((found,),) = cursor.fetchall()
+    ((found,),) = execute(url, "select runner from store.pipeline")
     return PipelineRunner(**found)
 
 

@@ -19,29 +19,12 @@ from sensorstream.errors import HistoryError
 from sensorstream.history import embedded
 from sensorstream.history.database import connect, engine
 from sensorstream.history.embedded import reader_address, start
-from sensorstream.history.store import PostgresStore
-from sensorstream.history.views import install_views
-from sensorstream.model.schema import Schema
-from sensorstream.model.timeline import Timeline
+from tests.databases import execute, make_history
 from tests.waiting import eventually
 
 
 def ask(url: str, query: str) -> object:
-    connection = psycopg2.connect(url)
-    try:
-        with connection, connection.cursor() as cursor:
-            cursor.execute(query)
-            row = cursor.fetchone()
-            return None if row is None else row[0]
-    finally:
-        connection.close()
-
-
-def run(url: str, command: str) -> None:
-    connection = psycopg2.connect(url)
-    with connection, connection.cursor() as cursor:
-        cursor.execute(command)
-    connection.close()
+    return next((row[0] for row in execute(url, query)), None)
 
 
 def postmaster(folder: Path) -> psutil.Process:
@@ -83,7 +66,7 @@ def test_a_folder_may_have_an_odd_name(folder: Path, name: str) -> None:
 def test_the_server_stops_with_its_last_user_and_keeps_what_it_has(folder: Path) -> None:
     first = start(folder)
     second = start(folder)
-    run(first.url, "create table kept as select 7 as number")
+    execute(first.url, "create table kept as select 7 as number")
     process = postmaster(folder)
     first.stop()
     first.stop()
@@ -117,7 +100,7 @@ def test_a_server_whose_user_was_killed_is_found_again(folder: Path) -> None:
 
 def test_a_server_that_was_killed_recovers(folder: Path) -> None:
     first = start(folder)
-    run(first.url, "create table kept as select 7 as number")
+    execute(first.url, "create table kept as select 7 as number")
     process = postmaster(folder)
     process.kill()
     assert ends(process)
@@ -147,7 +130,7 @@ def test_a_session_that_never_ends_keeps_no_server_from_stopping_or_starting(
 ) -> None:
     monkeypatch.setattr(embedded, "_FAST_SECONDS", 0.2)
     first = start(folder)
-    run(first.url, "create table kept as select 7 as number")
+    execute(first.url, "create table kept as select 7 as number")
     hang(first.url)
     process = postmaster(folder)
     first.stop()
@@ -201,7 +184,7 @@ def test_a_start_that_a_signal_ends_leaves_no_server(
 def test_a_server_whose_folder_was_moved_is_found_in_its_new_place(folder: Path) -> None:
     old, new = folder / "old", folder / "new"
     first = start(old)
-    run(first.url, "create table kept as select 7 as number")
+    execute(first.url, "create table kept as select 7 as number")
     process = postmaster(old)
     old.rename(new)
     first.stop()
@@ -252,10 +235,7 @@ def test_with_a_port_the_reader_comes_in_by_tcp_and_nobody_else(folder: Path, po
         reader_address(folder, port)
     with start(folder, port) as server:
         assert server.port == port
-        PostgresStore.open(server.url, Timeline.INTEGER).close()
-        database = engine(server.url)
-        install_views(database, Schema(), Timeline.INTEGER)
-        database.dispose()
+        make_history(server.url)
         address = make_url(reader_address(folder, port))
         assert (address.host, address.port) == ("127.0.0.1", port)
         reader = address.render_as_string(hide_password=False)

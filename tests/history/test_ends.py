@@ -22,7 +22,7 @@ from sensorstream.model.schema import Schema
 from sensorstream.model.terms import IRI, BlankNode, Literal, Term
 from sensorstream.model.timeline import Timeline
 from sensorstream.sql.sparql import solution_modifiers
-from tests.databases import make_views, rows
+from tests.databases import execute, make_views
 from tests.history.ends import stays_told_wrong
 
 NOW = datetime(2014, 8, 1, tzinfo=UTC)
@@ -112,14 +112,17 @@ def test_ends_follow_statements_that_come_before_with_and_after_a_stay(
     # As where many rows may repeat a triple.
     monkeypatch.setattr(solution_modifiers, "_FEW", 1)
     assert_counted(store.url)
-    plain, beside = in_the_plainest_way(store.url), rows(store.url, "select * from history.human")
+    plain, beside = (
+        in_the_plainest_way(store.url),
+        execute(store.url, "select * from history.human"),
+    )
     assert len(beside) > 10
     assert Counter(beside) == Counter(plain)
 
 
 def assert_counted(url: str) -> None:
     """As many triples are counted as differ: some are marked as first, not all."""
-    marks = rows(url, "select count(*) filter (where again), count(*) from store.statements")
+    marks = execute(url, "select count(*) filter (where again), count(*) from store.statements")
     ((again, every),) = marks
     assert 0 < again < every
     for pattern, test in (
@@ -134,7 +137,7 @@ def assert_counted(url: str) -> None:
             with answered(url, question, AskingLimits(timeout=60.0, rows=1)) as answer:
                 assert isinstance(answer, Solutions)
                 ((found,),) = answer.rows
-            plain = rows(
+            plain = execute(
                 url,
                 "select count(*) from (select distinct subject, predicate, object "
                 "from store.statements join store.terms n on n.id = subject "
@@ -146,8 +149,8 @@ def assert_counted(url: str) -> None:
 
 def in_the_plainest_way(url: str) -> list[tuple[Any, ...]]:
     """The view of humans over the statements of each stay, as other engines have it."""
-    terms = rows(url, "select text, id from store.terms where kind = 0")
+    terms = execute(url, "select text, id from store.terms where kind = 0")
     numbers: dict[Term, int] = {IRI(name): number for name, number in terms}
     views = view_definitions(SCHEMA, Timeline.INTEGER)
     (found,) = (each for each in views if each.name == "human")
-    return rows(url, numbered(found, numbers).query.sql("postgres"))
+    return execute(url, numbered(found, numbers).query.sql("postgres"))

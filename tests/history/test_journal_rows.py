@@ -27,7 +27,7 @@ from sensorstream.history.journal_rows import (
 from sensorstream.history.store import PostgresStore
 from sensorstream.journal.records import Record
 from sensorstream.model.events import Message
-from tests.databases import rows
+from tests.databases import execute
 from tests.history.test_store import NOW
 
 KINDS = ("message", "message", "ontology", "rules")
@@ -54,7 +54,7 @@ def journal(store: PostgresStore) -> list[Record]:
     for each in made:
         status = None if each.status is None else each.status.value
         change = "update store.messages set status = %s, degraded = %s where seq = %s"
-        rows(store.url, change, values=(status, each.degraded, each.seq))
+        execute(store.url, change, values=(status, each.degraded, each.seq))
     return made
 
 

@@ -24,9 +24,7 @@ from sensorstream.history.asking.checked_question import read_question
 from sensorstream.history.asking.history_relations import FOREVER, PresentStatements, StandingTriple
 from sensorstream.history.asking.query_answer import Answer, GraphAnswer, Solutions
 from sensorstream.history.asking.query_run import AskingLimits, answered
-from sensorstream.history.database import engine
 from sensorstream.history.store import PostgresStore
-from sensorstream.history.views import install_views
 from sensorstream.journal.records import Effects, MessageStatus, Record
 from sensorstream.kb.graph_index import KnowledgeBase, Origin
 from sensorstream.kb.oxigraph_terms import from_oxigraph
@@ -37,6 +35,7 @@ from sensorstream.model.terms import Literal, Term
 from sensorstream.model.timeline import Timeline
 from sensorstream.processes.forks import QuestionLimits
 from sensorstream.processes.stopping import Stop
+from tests.databases import make_views
 from tests.history import oddities
 
 LINE = Timeline.INTEGER
@@ -66,9 +65,7 @@ class Deployed:
                 status = MessageStatus(1, Status.ACCEPTED, None)
                 store.commit(Effects(1, (), ended, (), (status,), _START))
         for url in (self.history, self.empty, self.moved):
-            database = engine(url)
-            install_views(database, Schema(), LINE)
-            database.dispose()
+            make_views(url, Schema(), LINE)
         assert archive(self.moved, folder, 10**9, LINE)
         self.archive = Archive(self.moved, folder, 512)
         kb = KnowledgeBase()

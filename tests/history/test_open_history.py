@@ -21,7 +21,7 @@ from sensorstream.model.schema import Schema
 from sensorstream.model.terms import IRI
 from sensorstream.model.timeline import Timeline
 from sensorstream.settings.settings import HistorySettings
-from tests.databases import Databases, make_history, rows
+from tests.databases import Databases, execute, make_history
 from tests.history.analysed import analysed
 from tests.history.test_store import departure, effects, entry
 
@@ -51,10 +51,10 @@ def test_what_is_missing_is_made_once(empty: HistorySettings) -> None:
     views = "select viewname from pg_views where schemaname = 'history' and viewname = 'human'"
     with ExitStack() as stack:
         assert open_prepared(empty, Timeline.DATETIME, stack) == url
-        assert rows(url, "select timeline from store.progress") == [("datetime",)]
-        assert rows(url, views) == []
+        assert execute(url, "select timeline from store.progress") == [("datetime",)]
+        assert execute(url, views) == []
         assert open_shown(empty, Timeline.DATETIME, lambda: SCHEMA, stack) == url
-        assert rows(url, views) == [("human",)]
+        assert execute(url, views) == [("human",)]
         # A running server goes on, and the ontology is not read for views that are there.
         with PostgresStore.open(url, Timeline.DATETIME):
             assert open_prepared(empty, Timeline.DATETIME, stack) == url
@@ -74,7 +74,7 @@ def test_a_dump_fills_an_empty_database_and_no_other(
     fill(empty.url, file)
     for table in ("messages", "stays", "terms", "progress"):
         query = f"select * from store.{table}"
-        assert rows(empty.url, query) == rows(store.url, query) != []
+        assert execute(empty.url, query) == execute(store.url, query) != []
     assert "stays" in analysed(empty.url)
     with pytest.raises(HistoryError, match="holds a history already"):
         fill(empty.url, file)

@@ -20,7 +20,7 @@ from sensorstream.journal.records import Effects, MessageStatus, Record
 from sensorstream.model import rdf, xsd
 from sensorstream.model.events import Ended, Evidence, Message, Provenance, RuleWait
 from sensorstream.model.terms import IRI, BlankNode, Literal, Subject, Term, Triple
-from tests.databases import rows
+from tests.databases import execute
 from tests.history.test_store import alert, effects, entry
 
 NOW = datetime(2014, 8, 1, tzinfo=UTC)
@@ -54,7 +54,7 @@ statements = st.builds(
 
 def fill(url: str, store: PostgresStore, ended: Sequence[Ended]) -> None:
     """A history of nothing but some statements."""
-    rows(url, "delete from store.statements")
+    execute(url, "delete from store.statements")
     seq = store.last_seq() + 1
     store.append([Record(seq, Message(f"m{seq}", b"", seq, "rest"), NOW)])
     statuses = (MessageStatus(seq, Status.ACCEPTED),)

@@ -6,7 +6,7 @@ import pytest
 
 from sensorstream.errors import HistoryError, Overrun, Position, QueryError
 from sensorstream.history.read_only_sql import SqlResult, run_sql
-from tests.databases import make_history, rows
+from tests.databases import execute, make_history
 
 
 def ask(url: str, text: str, *, timeout: float = 10.0, row_limit: int = 100) -> SqlResult:
@@ -158,7 +158,7 @@ def test_a_query_that_would_take_all_memory_is_stopped(history: str) -> None:
 
 def test_a_history_of_an_earlier_version_says_what_brings_it_up_to_date(url: str) -> None:
     make_history(url)
-    rows(url, "drop function store.next_rows")
+    execute(url, "drop function store.next_rows")
     with pytest.raises(HistoryError, match="start its server once"):
         ask(url, "select reason from messages")
 

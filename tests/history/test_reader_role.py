@@ -7,14 +7,14 @@ from sqlalchemy.engine import make_url
 
 from sensorstream.errors import HistoryError, Overrun, QueryError
 from sensorstream.history.reader_role import ALLOWED, reader_url
-from tests.databases import Databases, make_history, make_views, rows
+from tests.databases import Databases, execute, make_history, make_views
 from tests.history.test_read_only_sql import ask
 
 
 def test_whoever_logs_in_as_the_reader_can_execute_nothing_that_does_something(
     history: str,
 ) -> None:
-    found = rows(
+    found = execute(
         reader_url(history),
         "select distinct proname from pg_proc where prokind = 'f' and (provolatile = 'v' or "
         "proname in ('txid_current', 'pg_current_xact_id', 'pg_stat_get_activity')) "
@@ -32,9 +32,9 @@ def test_a_query_that_would_fill_the_disk_is_stopped(history: str) -> None:
         "select option_value from pg_roles, pg_options_to_table(rolconfig) "
         f"where rolname = '{name}' and option_name = 'temp_file_limit'"
     )
-    assert rows(history, limit) == [("1GB",)]
+    assert execute(history, limit) == [("1GB",)]
     # What an administrator has set stays.
-    rows(history, f'alter role "{name}" set temp_file_limit = 40000')
+    execute(history, f'alter role "{name}" set temp_file_limit = 40000')
     make_views(history)
     crossed = "select a.id, b.id, repeat('x', 99) from messages a, messages b, messages c, messages"
     with pytest.raises(Overrun, match=r"room on the disk .* \(40000kB\)"):
@@ -43,10 +43,10 @@ def test_a_query_that_would_fill_the_disk_is_stopped(history: str) -> None:
 
 
 def test_a_database_that_others_use_is_left_as_it_is(url: str) -> None:
-    rows(url, "create table public.others (x int)")
+    execute(url, "create table public.others (x int)")
     make_history(url)
     asked = "select has_function_privilege('public', 'pg_notify(text, text)', 'execute')"
-    assert rows(url, asked) == [(True,)]
+    assert execute(url, asked) == [(True,)]
     with pytest.raises(QueryError, match="pg_notify is not allowed"):
         ask(url, "select pg_notify('a', 'b')")
 
@@ -72,7 +72,7 @@ def test_a_plain_owner_answers_where_there_is_no_reader(empty_database: Database
     """A database of somebody who may not create roles, on a server that others run."""
     url = empty_database()
     database = make_url(url).database
-    rows(
+    execute(
         url,
         f"create role {database}_owner login",
         f"alter database {database} owner to {database}_owner",

@@ -1,9 +1,6 @@
 from __future__ import annotations
 
-from contextlib import closing
 from datetime import UTC, datetime, timedelta
-
-import psycopg2
 
 from sensorstream.engine.outcome import Status
 from sensorstream.history.effects_writer import PipelineRunner, Standings, claim
@@ -12,6 +9,7 @@ from sensorstream.installation import bundled
 from sensorstream.journal.records import Effects, MessageStatus, Record
 from sensorstream.model.events import Alert, Departure, Individual, Message, Provenance
 from sensorstream.model.terms import IRI, Literal
+from tests.databases import execute
 
 NOW = datetime(2014, 8, 1, 8, 5, tzinfo=UTC)
 
@@ -23,6 +21,16 @@ def departure(stay: int, expired_at: int) -> Departure:
     return Departure(one, expired_at)
 
 
+def retain(url: str, ended: int, received: str) -> None:
+    """Remove what ended before an instant, and what was received before a day."""
+    execute(
+        url,
+        f"set sensorstream.ended_before = '{ended}'",
+        f"set sensorstream.received_before = '{received}T00:00:00Z'",
+        (bundled("persistent") / "retention.sql").read_text(),
+    )
+
+
 def test_what_ended_before_the_bound_goes_and_a_restart_still_works(store: PostgresStore) -> None:
     days = [NOW + timedelta(days=number) for number in range(4)]
     store.append([Record(n, Message(f"m{n}", b"<a/>", n), days[n - 1]) for n in range(1, 5)])
@@ -32,23 +40,16 @@ def test_what_ended_before_the_bound_goes_and_a_restart_still_works(store: Postg
         gone = (departure(n, n * 100),)
         store.commit(Effects(n, gone, tuple(gone[0].ended()), (alert,), statuses, days[n - 1]))
     store.save_checkpoint(3, b"state")
-    connection = psycopg2.connect(store.url)
-    with connection.cursor() as cursor:
-        cursor.execute("set sensorstream.ended_before = '300'")
-        cursor.execute("set sensorstream.received_before = '2014-08-03T00:00:00Z'")
-        cursor.execute((bundled("persistent") / "retention.sql").read_text())
-        left = []
-        for query in (
-            "select stay from store.stays order by 1",
-            "select stay from store.statements order by 1",
-            "select text from store.terms where starts_with(text, 'http://example.org/') "
-            "and kind = 0 order by 1",
-            "select seq from store.messages order by 1",
-            "select id from store.alerts order by 1",
-        ):
-            cursor.execute(query)
-            left.append([row[0] for row in cursor.fetchall()])
-    connection.close()
+    retain(store.url, 300, "2014-08-03")
+    queries = (
+        "select stay from store.stays order by 1",
+        "select stay from store.statements order by 1",
+        "select text from store.terms where starts_with(text, 'http://example.org/') "
+        "and kind = 0 order by 1",
+        "select seq from store.messages order by 1",
+        "select id from store.alerts order by 1",
+    )
+    left = [[value for (value,) in execute(store.url, each)] for each in queries]
     names = ["http://example.org/3", "http://example.org/4", "http://example.org/p"]
     assert left == [[3, 4], [3, 4], names, [3, 4], ["m3-1", "m4-1"]]
     ((checkpoint, _),) = store.checkpoints()
@@ -66,21 +67,15 @@ def test_the_writer_gives_terms_that_went_new_numbers(store: PostgresStore) -> N
         store.commit(Effects(n, gone, tuple(gone[0].ended()), (), statuses, NOW))
 
     commit(1)
-    connection = psycopg2.connect(store.url)
-    with connection.cursor() as cursor:
-        cursor.execute("set sensorstream.ended_before = '200'")
-        cursor.execute("set sensorstream.received_before = '2014-08-01T00:00:00Z'")
-        cursor.execute((bundled("persistent") / "retention.sql").read_text())
-        cursor.execute("select count(*) from store.terms")
-        assert cursor.fetchone() == (0,)
-        commit(2)
-        cursor.execute(
-            "select n.text, p.text, o.text from store.statements s "
-            "join store.terms n on n.id = s.subject join store.terms p on p.id = s.predicate "
-            "join store.terms o on o.id = s.object"
-        )
-        assert cursor.fetchall() == [("http://example.org/2", "http://example.org/p", "x")]
-    connection.close()
+    retain(store.url, 200, "2014-08-01")
+    assert execute(store.url, "select count(*) from store.terms") == [(0,)]
+    commit(2)
+    assert execute(
+        store.url,
+        "select n.text, p.text, o.text from store.statements s "
+        "join store.terms n on n.id = s.subject join store.terms p on p.id = s.predicate "
+        "join store.terms o on o.id = s.object",
+    ) == [("http://example.org/2", "http://example.org/p", "x")]
 
 
 def test_where_the_engines_run_on_spark_the_last_batch_stays(store: PostgresStore) -> None:
@@ -95,10 +90,7 @@ def test_where_the_engines_run_on_spark_the_last_batch_stays(store: PostgresStor
     for first, last in ((1, 3), (4, 5)):
         statuses = tuple(MessageStatus(n, Status.ACCEPTED) for n in range(first, last + 1))
         store.commit(Effects(last, (), (), (), statuses, NOW), Standings(last, []))
-    with closing(psycopg2.connect(store.url)) as connection, connection.cursor() as cursor:
-        cursor.execute("set sensorstream.ended_before = '0'")
-        cursor.execute("set sensorstream.received_before = '2015-01-01T00:00:00Z'")
-        cursor.execute((bundled("persistent") / "retention.sql").read_text())
-        cursor.execute("select seq, kind from store.messages order by 1")
-        # Spark may ask for 4 and 5 once more; the query is for engines of keys yet to come.
-        assert cursor.fetchall() == [(2, "query"), (4, "message"), (5, "message"), (6, "message")]
+    retain(store.url, 0, "2015-01-01")
+    # Spark may ask for 4 and 5 once more; the query is for engines of keys yet to come.
+    left = execute(store.url, "select seq, kind from store.messages order by 1")
+    assert left == [(2, "query"), (4, "message"), (5, "message"), (6, "message")]

@@ -10,13 +10,9 @@ import pyarrow as pa
 import pytest
 
 from sensorstream.errors import Overrun, QueryError
-from sensorstream.history.database import engine
 from sensorstream.history.read_only_sql import SqlResult, open_sql, run_sql
 from sensorstream.history.sql_formats import arrow_pieces, arrow_table, csv_pieces, csv_table
-from sensorstream.history.store import PostgresStore
-from sensorstream.history.views import install_views
-from sensorstream.model.schema import Schema
-from sensorstream.model.timeline import Timeline
+from tests.databases import make_history
 
 EVERY_KIND = """
 select true as flag, 7::int2 as small, 7 as whole, 7::int8 as large, 0.5::float4 as half,
@@ -33,10 +29,7 @@ select null, null, null, null, null, null, null, null, null, null, null, null,
 @pytest.fixture(scope="module")
 def history(new_database: Callable[[], str]) -> str:
     url = new_database()
-    PostgresStore.open(url, Timeline.INTEGER).close()
-    database = engine(url)
-    install_views(database, Schema(), Timeline.INTEGER)
-    database.dispose()
+    make_history(url)
     return url
 
 

@@ -17,7 +17,7 @@ from sensorstream.history.statements import (
 from sensorstream.history.store import PostgresStore
 from sensorstream.model.events import Ended, Provenance
 from sensorstream.model.terms import IRI, BlankNode, Literal
-from tests.databases import rows
+from tests.databases import execute
 from tests.history.test_store import EX, effects, entry
 
 VALUES = (IRI(f"{EX}a"), BlankNode("_:b"), Literal("1"), Literal("1", language="en"))
@@ -37,7 +37,7 @@ def said(store: PostgresStore) -> list[Ended]:
         made.append(Ended(stay, name, triple, Provenance("m1", start), end, inferred=inferred))
     store.commit(effects(1, 1, ended=made))
     # Filled in without a window.
-    rows(store.url, "update store.statements set message = -1 where stay > 70")
+    execute(store.url, "update store.statements set message = -1 where stay > 70")
     return [each for each in made if each.stay <= 70]
 
 
@@ -77,7 +77,7 @@ def test_what_was_inferred_in_a_span_is_found_with_what_ended_at_its_begin(
 
 
 def test_only_what_is_in_the_archive_alone_is_after_a_time(store: PostgresStore) -> None:
-    rows(
+    execute(
         store.url,
         "insert into store.archives (name, ended_from, ended_before, state) values "
         "('a', 0, 10, 'archived'), ('b', 10, 20, 'archived'), ('c', 20, 30, 'restored')",

@@ -31,7 +31,7 @@ from sensorstream.model.events import (
 )
 from sensorstream.model.terms import IRI, BlankNode, Literal, Triple
 from sensorstream.model.timeline import Timeline
-from tests.databases import rows
+from tests.databases import execute
 
 NOW = datetime(2014, 8, 1, 8, 5, tzinfo=UTC)
 EX = "http://example.org/"
@@ -80,7 +80,7 @@ def test_facts_are_kept_whatever_their_texts(store: PostgresStore, text: str) ->
     second = MessageStatus(2, Status.ACCEPTED)
     store.commit(Effects(2, (), (), (), (second,), NOW, (settled,)))
     plain = text.replace("\x00", "\ufffd").replace("\ud800", "?")
-    ((facts,),) = rows(store.url, "select facts from store.messages where seq = 1")
+    ((facts,),) = execute(store.url, "select facts from store.messages where seq = 1")
     assert facts["settled"] == {"warnings": [plain]}
     assert (facts["status"], facts["warnings"], facts[plain]) == ("held", [plain], 1.5)
 
@@ -106,7 +106,7 @@ def test_a_message_is_journalled_once_and_its_group_with_it(store: PostgresStore
 
 
 def test_the_journal_waits_for_the_disk_whatever_the_servers_default(url: str) -> None:
-    rows(url, f"alter database {make_url(url).database} set synchronous_commit = off")
+    execute(url, f"alter database {make_url(url).database} set synchronous_commit = off")
     with PostgresStore.open(url, Timeline.INTEGER) as store, store._transaction("asking") as cursor:
         cursor.execute("select current_setting('synchronous_commit')")
         assert cursor.fetchone() == ("on",)
@@ -126,7 +126,7 @@ def test_a_departed_individual_is_stored_whole(store: PostgresStore, url: str) -
     store.append([entry(1)])
     derived = Ended(7, human, thing, Provenance("m1", 20), 30, inferred=True)
     store.commit(effects(1, 1, departures=[departure(7, *triples)], ended=[derived]))
-    assert rows(
+    assert execute(
         url,
         "select stay, text, entered, time, expired_at, message "
         "from store.stays join store.terms on id = name",
@@ -135,7 +135,7 @@ def test_a_departed_individual_is_stored_whole(store: PostgresStore, url: str) -
     lang_string = "http://www.w3.org/1999/02/22-rdf-syntax-ns#langString"
     seen = datetime(2014, 8, 1, 8, 5, tzinfo=UTC)
     infinite = (Decimal("-Infinity"), None, float("-inf"))
-    assert rows(
+    assert execute(
         url,
         "select text, kind, datatype, language, t.number, moment, s.number, valid_from, inferred "
         "from store.statements s join store.terms t on t.id = s.object order by inferred, s.ctid",
@@ -148,7 +148,7 @@ def test_a_departed_individual_is_stored_whole(store: PostgresStore, url: str) -
         ("-INF", 2, xsd.DOUBLE, None, *infinite, 10, False),
         (f"{EX}Actor", 0, None, None, None, None, None, 20, True),
     ]
-    assert rows(url, "select distinct stay, valid_to, message from store.statements") == [
+    assert execute(url, "select distinct stay, valid_to, message from store.statements") == [
         (7, 30, 1)
     ]
 
@@ -158,7 +158,7 @@ def test_a_superseded_statement_ends_when_it_was_replaced(store: PostgresStore, 
     old = Ended(3, room, (room, IRI(f"{EX}lamp"), Literal("off")), Provenance("m1", 10), 15)
     store.append([entry(1)])
     store.commit(effects(1, 1, ended=[old]))
-    assert rows(
+    assert execute(
         url,
         "select stay, text, valid_from, valid_to from store.statements "
         "join store.terms on id = object",
@@ -174,7 +174,7 @@ def test_what_a_late_update_proves_wrong_is_revoked(store: PostgresStore, url: s
     store.append([entry(1), entry(2)])
     store.commit(effects(1, 1, ended=[wrong, other]))
     store.commit(replace(effects(2, 2, ended=[right]), revoked=(wrong,)))
-    assert rows(
+    assert execute(
         url, "select valid_from, valid_to, inferred from store.statements order by valid_to"
     ) == [(10, 12, False), (10, 15, True)]
 
@@ -186,7 +186,7 @@ def test_the_versions_of_the_ontology_are_recorded(store: PostgresStore, url: st
         OntologyVersion(2, 20, b"", "application/n-triples"),
     )
     store.commit(replace(effects(1, 2), ontologies=versions))
-    assert rows(
+    assert execute(
         url,
         "select seq, valid_from, digest = encode(sha256(content), 'hex'), media_type "
         "from store.ontologies order by seq",
@@ -201,7 +201,7 @@ def test_messages_carry_what_became_of_them(store: PostgresStore, url: str) -> N
         MessageStatus(3, Status.REJECTED, "certainty is 'high'"),
     )
     store.commit(Effects(3, (), (), (), statuses, NOW))
-    assert rows(url, "select status, reason from store.messages order by seq") == [
+    assert execute(url, "select status, reason from store.messages order by seq") == [
         ("accepted", None),
         ("unmatched", "no rule: namespace?"),
         ("rejected", "certainty is 'high'"),
@@ -227,8 +227,8 @@ def test_effects_that_are_stored_already_are_not_stored_again(
     store.commit(group)
     store.commit(group)
     store.commit(effects(1, 1, departures=[departure(8)]))
-    assert rows(url, "select stay from store.stays") == [(7,)]
-    assert rows(url, "select id from store.alerts") == [("m2-1",)]
+    assert execute(url, "select stay from store.stays") == [(7,)]
+    assert execute(url, "select id from store.alerts") == [("m2-1",)]
     assert store.watermark() == 2
 
 
@@ -237,7 +237,7 @@ def test_a_group_across_the_watermark_is_refused(store: PostgresStore, url: str)
     store.commit(effects(1, 2))
     with pytest.raises(HistoryError, match="begin at or below the watermark 2"):
         store.commit(effects(2, 3, departures=[departure(7)]))
-    assert rows(url, "select count(*) from store.stays") == [(0,)]
+    assert execute(url, "select count(*) from store.stays") == [(0,)]
     assert store.watermark() == 2
 
 
@@ -246,7 +246,7 @@ def test_effects_of_a_message_that_is_not_journalled_are_refused(
 ) -> None:
     with pytest.raises(HistoryError, match=r"not in the journal: \[1\]"):
         store.commit(effects(1, 1, departures=[departure(7)]))
-    assert rows(url, "select count(*) from store.stays") == [(0,)]
+    assert execute(url, "select count(*) from store.stays") == [(0,)]
 
 
 def test_the_watermark_never_passes_a_message_without_effects(store: PostgresStore) -> None:
@@ -275,7 +275,7 @@ def test_checkpoints_keep_the_newest_states(store: PostgresStore, url: str) -> N
     for seq in (1, 3, 5):
         store.save_checkpoint(seq, b"\x00state %d" % seq)
     assert store.checkpoints()[0] == (5, b"\x00state 5")
-    assert rows(url, "select seq from store.checkpoints order by seq") == [(3,), (5,)]
+    assert execute(url, "select seq from store.checkpoints order by seq") == [(3,), (5,)]
 
 
 def test_a_checkpoint_ahead_of_the_watermark_is_refused(store: PostgresStore) -> None:
@@ -304,7 +304,7 @@ def test_a_lost_connection_is_an_error_and_leaves_nothing_half_written(
     store: PostgresStore, url: str
 ) -> None:
     store.append([entry(1)])
-    rows(
+    execute(
         url,
         "select pg_terminate_backend(pid) from pg_stat_activity "
         "where datname = current_database() and application_name = 'sensorstream writer'",

@@ -12,7 +12,7 @@ from sensorstream.model import xsd
 from sensorstream.model.events import Departure, Individual, Provenance
 from sensorstream.model.terms import IRI, BlankNode, Literal, Term
 from sensorstream.model.timeline import Timeline
-from tests.databases import rows
+from tests.databases import execute
 from tests.history.test_store import EX, departure, effects, entry
 
 
@@ -30,7 +30,7 @@ def test_no_literal_stops_the_writer(store: PostgresStore, url: str, value: Lite
     name = IRI(f"{EX}human-7")
     store.append([entry(1)])
     store.commit(effects(1, 1, departures=[departure(7, (name, IRI(f"{EX}p"), value))]))
-    assert rows(
+    assert execute(
         url,
         "select t.number, moment, s.number from store.statements s "
         "join store.terms t on t.id = s.object",
@@ -54,7 +54,7 @@ def test_numbers_are_exact(
     name = IRI(f"{EX}human-7")
     store.append([entry(1)])
     store.commit(effects(1, 1, departures=[departure(7, (name, IRI(f"{EX}p"), value))]))
-    assert rows(
+    assert execute(
         url,
         "select t.number, s.number from store.statements s join store.terms t on t.id = s.object",
     ) == [(exact, near)]
@@ -65,7 +65,7 @@ def test_not_a_number_is_a_number_in_no_order(store: PostgresStore, url: str) ->
     store.append([entry(1)])
     gone = departure(7, (IRI(f"{EX}human-7"), IRI(f"{EX}p"), value))
     store.commit(effects(1, 1, departures=[gone]))
-    assert rows(
+    assert execute(
         url,
         "select t.number::text, s.number::text from store.statements s "
         "join store.terms t on t.id = s.object",
@@ -78,8 +78,8 @@ def test_terms_that_postgresql_cannot_distinguish_are_one(store: PostgresStore, 
     store.append([entry(1)])
     triples = [(name, IRI(f"{EX}p"), Literal(text)) for text in texts]
     store.commit(effects(1, 1, departures=[departure(7, *triples)]))
-    assert rows(url, "select text from store.terms where kind = 2") == [("a\ufffd",)]
-    assert rows(url, "select count(*), count(distinct object) from store.statements") == [(3, 1)]
+    assert execute(url, "select text from store.terms where kind = 2") == [("a\ufffd",)]
+    assert execute(url, "select count(*), count(distinct object) from store.statements") == [(3, 1)]
 
 
 def test_every_term_has_one_number(store: PostgresStore, url: str) -> None:
@@ -101,11 +101,11 @@ def test_every_term_has_one_number(store: PostgresStore, url: str) -> None:
     with PostgresStore.open(url, Timeline.INTEGER) as fresh:
         last = departure(9, *((name, predicate, value) for value in values))
         fresh.commit(effects(3, 3, departures=[last]))
-    assert rows(
+    assert execute(
         url, "select stay, count(distinct object) from store.statements group by 1 order by 1"
     ) == [(7, 6), (8, 6), (9, 6)]
     # The names of three stays, the predicate, and the values.
-    assert rows(url, "select count(*), count(distinct id) from store.terms") == [(10, 10)]
+    assert execute(url, "select count(*), count(distinct id) from store.terms") == [(10, 10)]
 
 
 def test_a_failed_commit_leaves_no_term_behind(store: PostgresStore, url: str) -> None:
@@ -114,9 +114,9 @@ def test_a_failed_commit_leaves_no_term_behind(store: PostgresStore, url: str) -
     store.append([entry(1)])
     with pytest.raises(HistoryError, match="not in the journal"):
         store.commit(effects(1, 2, departures=[gone]))
-    assert rows(url, "select count(*) from store.terms") == [(0,)]
+    assert execute(url, "select count(*) from store.terms") == [(0,)]
     store.commit(effects(1, 1, departures=[gone]))
-    assert rows(
+    assert execute(
         url,
         "select s.text, o.text from store.statements t "
         "join store.terms s on s.id = t.subject join store.terms o on o.id = t.object",
@@ -127,18 +127,18 @@ def test_the_writer_forgets_what_others_removed(store: PostgresStore, url: str) 
     gone = (IRI(f"{EX}human-7"), IRI(f"{EX}p"), Literal("x"))
     store.append([entry(1), entry(2)])
     store.commit(effects(1, 1, departures=[departure(7, gone)]))
-    ((table,),) = rows(
+    ((table,),) = execute(
         url,
         "select inhrelid::regclass::text from pg_inherits "
         "where inhparent = 'store.statements'::regclass",
     )
-    rows(
+    execute(
         url,
         "update store.progress set removals = removals + 1; "
         f"delete from store.stays; drop table {table}; delete from store.terms",
     )
     store.commit(effects(2, 2, departures=[departure(8, gone)]))
-    assert rows(
+    assert execute(
         url,
         "select t.stay, s.text, o.text from store.statements t "
         "join store.terms s on s.id = t.subject join store.terms o on o.id = t.object",
@@ -153,6 +153,6 @@ def test_no_length_of_a_name_stops_the_writer(store: PostgresStore, url: str) ->
     individual.statements[(long, IRI(EX + digits[::-1]), long)] = Provenance("m1", 10)
     store.append([entry(1)])
     store.commit(effects(1, 1, departures=[Departure(individual, 30)]))
-    assert rows(url, "select length(text) from store.stays join store.terms on id = name") == [
+    assert execute(url, "select length(text) from store.stays join store.terms on id = name") == [
         (len(long),)
     ]

@@ -24,7 +24,7 @@ from sensorstream.model.events import Ended, Message, Provenance
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import IRI, Literal
 from sensorstream.model.timeline import Timeline
-from tests.databases import make_history, make_views, rows
+from tests.databases import execute, make_history, make_views
 
 EX = "http://example.org/"
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -54,7 +54,7 @@ def history(url: str, timeline: Timeline) -> Iterator[extensions.cursor]:
 
 
 def fill(url: str, timeline: Timeline, said: Sequence[Interval]) -> None:
-    rows(url, "delete from store.statements")
+    execute(url, "delete from store.statements")
     unit = 1 if timeline is Timeline.INTEGER else 1_000_000
     ended = [
         Ended(
@@ -124,11 +124,11 @@ def test_buckets_begin_at_multiples_of_their_width(
 
 def test_a_users_own_function_stays(url: str) -> None:
     own = "create function history.time_bucket(bigint, bigint) returns text language sql as "
-    rows(url, "create schema if not exists history", own + "$$ select 'mine' $$")
+    execute(url, "create schema if not exists history", own + "$$ select 'mine' $$")
     make_history(url)
     make_views(url)
     query = "select history.time_bucket(1, 2), count(*) from history.gaps('p', 1)"
-    assert rows(url, query) == [("mine", 0)]
+    assert execute(url, query) == [("mine", 0)]
 
 
 def test_the_examples_of_the_guide_can_be_run(url: str) -> None:
@@ -143,4 +143,4 @@ def test_the_examples_of_the_guide_can_be_run(url: str) -> None:
     )
     make_history(url, schema)
     for statement in filter(str.strip, block.split(";")):
-        assert rows(reader_url(url), statement) == []
+        assert execute(reader_url(url), statement) == []

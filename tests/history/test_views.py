@@ -20,7 +20,7 @@ from sensorstream.model.schema import Schema
 from sensorstream.model.terms import IRI, BlankNode, Literal, Subject, Term
 from sensorstream.model.timeline import Timeline
 from sensorstream.model.xsd import XSD
-from tests.databases import make_views, rows
+from tests.databases import execute, make_views
 
 EX = "http://example.org/100%25#"
 NOW = datetime(2014, 8, 1, 8, 5, tzinfo=UTC)
@@ -140,7 +140,7 @@ def database(store: PostgresStore) -> Iterator[Engine]:
 
 
 def test_individuals_have_one_row_per_stay_and_class(database: Engine, url: str) -> None:
-    assert rows(
+    assert execute(
         url,
         "select iri, class, time, expired_at, message_id from history.individuals order by 3, 2",
     ) == [
@@ -153,7 +153,7 @@ def test_individuals_have_one_row_per_stay_and_class(database: Engine, url: str)
 
 def test_a_class_has_one_row_per_stay_and_a_column_per_property(database: Engine, url: str) -> None:
     seen = datetime(2014, 8, 1, 8, 5, tzinfo=UTC)
-    assert rows(
+    assert execute(
         url,
         "select iri, time, expired_at, x, speed, awake, seen, name, has_location "
         "from history.human order by time",
@@ -161,12 +161,12 @@ def test_a_class_has_one_row_per_stay_and_a_column_per_property(database: Engine
         (human(1), 1000, 1100, 72, 1.5, True, seen, "Ada", f"{EX}room-1"),
         (human(1), 2000, 2100, 9, None, None, None, None, None),
     ]
-    assert rows(url, "select time from history.actor") == [(1000,)]
-    assert rows(url, "select * from history.group") == []
+    assert execute(url, "select time from history.actor") == [(1000,)]
+    assert execute(url, "select * from history.group") == []
 
 
 def test_columns_have_the_types_of_the_ontology(database: Engine, url: str) -> None:
-    assert rows(
+    assert execute(
         url,
         "select column_name, data_type from information_schema.columns "
         "where table_schema = 'history' and table_name = 'human' order by ordinal_position",
@@ -185,7 +185,7 @@ def test_columns_have_the_types_of_the_ontology(database: Engine, url: str) -> N
 
 
 def test_a_property_has_its_values_of_all_times(database: Engine, url: str) -> None:
-    assert rows(
+    assert execute(
         url,
         "select iri, value, valid_from, valid_to, message_id, inferred from history.x order by 3,2",
     ) == [
@@ -199,7 +199,7 @@ def test_a_property_has_its_values_of_all_times(database: Engine, url: str) -> N
 
 
 def test_statements_keep_what_does_not_fit_a_column(database: Engine, url: str) -> None:
-    assert rows(
+    assert execute(
         url,
         "select object, inferred, superseded from history.statements "
         f"where predicate = '{EX}speed' or object = '{'9' * 30}' order by valid_from",
@@ -207,10 +207,10 @@ def test_statements_keep_what_does_not_fit_a_column(database: Engine, url: str) 
 
 
 def test_messages_and_alerts_can_be_asked_for(database: Engine, url: str) -> None:
-    assert rows(url, "select id, source, status, received_at from history.messages") == [
+    assert execute(url, "select id, source, status, received_at from history.messages") == [
         ("m1", "rest", "accepted", NOW)
     ]
-    assert rows(url, "select id, key, time from history.alerts") == []
+    assert execute(url, "select id, key, time from history.alerts") == []
 
 
 def test_times_of_the_date_time_line_are_timestamps(url: str) -> None:
@@ -223,20 +223,20 @@ def test_times_of_the_date_time_line_are_timestamps(url: str) -> None:
         store.commit(Effects(1, (gone,), ended((gone,)), (), statuses, NOW))
     make_views(url, SCHEMA, line)
     time = datetime(2014, 8, 1, 8, 5, 0, 123457, tzinfo=UTC)
-    assert rows(
+    assert execute(
         url, "select time from history.human where time > timestamptz '2014-08-01 08:05:00Z'"
     ) == [(time,)]
-    assert rows(url, "select time from history.individuals") == [(time,)]
+    assert execute(url, "select time from history.individuals") == [(time,)]
 
 
 def test_views_follow_the_ontology_and_leave_other_peoples_alone(
     database: Engine, url: str
 ) -> None:
-    rows(url, "create view history.mine as select 1 as one")
+    execute(url, "create view history.mine as select 1 as one")
     smaller = Schema(classes=frozenset({IRI(f"{EX}Human")}))
     install_views(database, smaller, Timeline.INTEGER)
     names = "select viewname from pg_views where schemaname = 'history' order by 1"
-    assert [name for (name,) in rows(url, names)] == [
+    assert [name for (name,) in execute(url, names)] == [
         "alerts",
         "human",
         "individuals",
@@ -248,32 +248,32 @@ def test_views_follow_the_ontology_and_leave_other_peoples_alone(
 
 def test_views_that_did_not_change_are_not_made_again(database: Engine, url: str) -> None:
     query = "select oid from pg_class where relname = 'human'"
-    before = rows(url, query)
+    before = execute(url, query)
     install_views(database, SCHEMA, Timeline.INTEGER)
-    assert rows(url, query) == before
+    assert execute(url, query) == before
 
 
 def test_a_view_somebody_builds_on_cannot_vanish(database: Engine, url: str) -> None:
-    rows(url, "create view public.tall as select * from history.human")
+    execute(url, "create view public.tall as select * from history.human")
     with pytest.raises(OntologyConflict, match=r"the view tall is built on history\.human"):
         check_views(database, Schema(), Timeline.INTEGER)
     with pytest.raises(HistoryError, match=r"other objects depend on it"):
         install_views(database, Schema(), Timeline.INTEGER)
-    assert len(rows(url, "select * from history.human")) == 2
+    assert len(execute(url, "select * from history.human")) == 2
 
 
 def test_a_view_that_stays_may_be_built_on(database: Engine, url: str) -> None:
-    rows(url, "create view public.all_of_them as select * from history.individuals")
+    execute(url, "create view public.all_of_them as select * from history.individuals")
     check_views(database, Schema(), Timeline.INTEGER)
     install_views(database, Schema(), Timeline.INTEGER)
-    assert len(rows(url, "select * from all_of_them")) == 4
+    assert len(execute(url, "select * from all_of_them")) == 4
 
 
 def test_a_check_changes_nothing(database: Engine, url: str) -> None:
     count = "select count(*), max(id) from store.terms"
-    before = rows(url, count)
+    before = execute(url, count)
     check_views(database, Schema(classes=frozenset({IRI("urn:new")})), Timeline.INTEGER)
-    assert rows(url, count) == before
+    assert execute(url, count) == before
 
 
 @pytest.mark.parametrize(
@@ -291,11 +291,11 @@ def test_a_check_changes_nothing(database: Engine, url: str) -> None:
 )
 def test_moments_are_exact(database: Engine, url: str, text: str) -> None:
     instant = Timeline.DATETIME.instant(text)
-    assert rows(url, f"select store.moment({instant}) = timestamptz '{text}'") == [(True,)]
+    assert execute(url, f"select store.moment({instant}) = timestamptz '{text}'") == [(True,)]
 
 
 def test_moments_are_exact_as_far_as_they_are_made_of_seconds(database: Engine, url: str) -> None:
-    assert rows(
+    assert execute(
         url,
         "select count(*) from (select (random() * 2^32)::bigint * 1000000 "
         "- (random() * 999999)::bigint from generate_series(1, 20000) "
@@ -307,7 +307,7 @@ def test_moments_are_exact_as_far_as_they_are_made_of_seconds(database: Engine, 
 
 
 def test_what_is_no_moment_stops_nobody(database: Engine, url: str) -> None:
-    assert rows(url, f"select store.moment({2**63 - 1}), store.moment(-{2**63 - 1})") == [
+    assert execute(url, f"select store.moment({2**63 - 1}), store.moment(-{2**63 - 1})") == [
         (None, None)
     ]
 
@@ -317,7 +317,7 @@ def test_conditions_on_views_reach_an_index(url: str) -> None:
         fill(store)
     make_views(url, SCHEMA, Timeline.DATETIME)
     number = "(select id from store.terms where text = '{}')"
-    rows(
+    execute(
         url,
         "insert into store.terms (id, kind, text) "
         "select n, 0, 'urn:' || n from generate_series(1001, 21000) n; "
@@ -343,7 +343,7 @@ def test_conditions_on_views_reach_an_index(url: str) -> None:
          "and valid_to > '1970-01-01T03:00:00Z'", "moment_moment"),
         ("human where time > '1970-01-01T05:49:00Z'", "stays_moment_idx"),
     ):  # fmt: skip
-        plan = rows(url, f"set enable_seqscan = off; explain select * from history.{query}")
+        plan = execute(url, f"set enable_seqscan = off; explain select * from history.{query}")
         assert index in "\n".join(line for (line,) in plan), (query, plan)
 
 
@@ -367,8 +367,8 @@ def test_the_latest_and_an_hour_read_no_more_of_a_long_history(
     read = []
     for start, end in ((1_000, 2_000), (2_000, 20_000)):
         # One a minute, so that an hour has as many whatever the length.
-        rows(url, _MANY.format(start=start, end=end - 1, step=60 * second))
-        rows(url, "analyze")
+        execute(url, _MANY.format(start=start, end=end - 1, step=60 * second))
+        execute(url, "analyze")
         read.append([pages(url, each) for each in asked])
     few, many = read
     assert all(long <= 1.5 * short + 20 for short, long in zip(few, many, strict=True)), read
@@ -378,13 +378,13 @@ def test_a_join_of_two_views_of_classes_looks_up_no_text_for_each_row(url: str) 
     with PostgresStore.open(url, Timeline.INTEGER) as store:
         fill(store)
     make_views(url, SCHEMA)
-    rows(url, _MANY.format(start=1_000, end=5_999, step=60))
-    rows(url, "analyze")
+    execute(url, _MANY.format(start=1_000, end=5_999, step=60))
+    execute(url, "analyze")
     joined = (
         "from history.human a join history.human b on a.iri = b.iri "
         "where a.time >= 90000 and a.time < 180000 and b.time >= 90000 and b.time < 180000"
     )
-    assert rows(reader_url(url), f"select count(*) {joined}") == [(1500,)]
+    assert execute(reader_url(url), f"select count(*) {joined}") == [(1500,)]
     # A hundred pages hold them all; to look up each text took ten pages more a row.
     assert pages(url, f"select count(*) {joined}") < 200
 
@@ -398,7 +398,7 @@ def test_a_column_of_texts_looks_up_one_text_for_each_row(url: str) -> None:
         "set enable_hashjoin = off; set enable_mergejoin = off; set enable_seqscan = off; "
         "explain (analyze, format json) select name from history.human"
     )
-    [([plan],)] = rows(reader_url(url), query)
+    [([plan],)] = execute(reader_url(url), query)
     looked_up = [each for each in _nodes(plan["Plan"]) if each.get("Relation Name") == "terms"]
     stays = plan["Plan"]["Actual Rows"]
     assert 0 < sum(each["Actual Loops"] for each in looked_up) <= stays, looked_up
@@ -427,5 +427,5 @@ _MANY = """
 def pages(url: str, query: str) -> int:
     """How many pages PostgreSQL looks into for a question, however long that takes."""
     explain = f"explain (analyze, buffers, timing off, format json) {query}"
-    [([plan],)] = rows(reader_url(url), explain)
+    [([plan],)] = execute(reader_url(url), explain)
     return int(plan["Plan"]["Shared Hit Blocks"] + plan["Plan"]["Shared Read Blocks"])

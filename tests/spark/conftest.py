@@ -9,9 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from sensorstream.engine.outcome import Status
-from sensorstream.history.database import engine
 from sensorstream.history.store import PostgresStore
-from sensorstream.history.views import install_views
 from sensorstream.journal.records import Effects, MessageStatus, Record
 from sensorstream.model import rdf, xsd
 from sensorstream.model.events import (
@@ -27,6 +25,7 @@ from sensorstream.model.terms import IRI, BlankNode, Literal, Term
 from sensorstream.model.timeline import Timeline
 from sensorstream.spark.history_snapshot import HistoryPlace
 from sensorstream.spark.launch import spark_session
+from tests.databases import make_views
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -126,9 +125,7 @@ def make(url: str) -> None:
         )
         gone = tuple(_departure(number) for number in range(1, 201))
         store.commit(Effects(20, gone, (old, *_ended(gone)), alerts, statuses, START))
-    database = engine(url)
-    install_views(database, SCHEMA, LINE)
-    database.dispose()
+    make_views(url, SCHEMA, LINE)
 
 
 @pytest.fixture(scope="session")

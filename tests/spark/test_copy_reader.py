@@ -11,10 +11,8 @@ import pytest
 
 from sensorstream.errors import HistoryError
 from sensorstream.history import copied_rows
-from sensorstream.history.database import connect, engine
+from sensorstream.history.database import connect
 from sensorstream.history.store import PostgresStore
-from sensorstream.history.views import install_views
-from sensorstream.model.schema import Schema
 from sensorstream.model.timeline import Timeline
 from sensorstream.spark import copy_reader
 from sensorstream.spark.copy_reader import HistoryReader
@@ -25,6 +23,7 @@ from sensorstream.spark.source_tables import (
     ColumnCondition,
     condition_of,
 )
+from tests.databases import execute, make_views
 from tests.waiting import eventually
 
 ROWS = 30_000
@@ -36,9 +35,7 @@ def large(new_database: Callable[[], str]) -> str:
     url = new_database()
     with PostgresStore.open(url, Timeline.INTEGER):
         pass
-    database = engine(url)
-    install_views(database, Schema(), Timeline.INTEGER)
-    database.dispose()
+    make_views(url)
     with closing(connect(url)) as connection, connection, connection.cursor() as cursor:
         for low, high in ((0, 20_000), (20_000, 40_000)):
             cursor.execute(
@@ -131,8 +128,7 @@ def test_rows_of_later_and_partitions_that_would_go_do_not_change_the_answer(lar
                 cursor.execute("drop table store.part_0")
         rows = pa.Table.from_batches(_batches(reader, snapshot))
         assert Counter(rows["subject"].to_pylist()) == Counter(range(ROWS))
-    with closing(connect(large)) as connection, connection, connection.cursor() as cursor:
-        cursor.execute("delete from store.statements where subject = -1")
+    execute(large, "delete from store.statements where subject = -1")
 
 
 def test_a_snapshot_that_is_gone_is_an_error(large: str) -> None:

@@ -8,13 +8,11 @@ from pathlib import Path
 import pytest
 
 from sensorstream.app.control.wiring import read_deployment
-from sensorstream.history.database import engine
 from sensorstream.history.effects_writer import Writes
-from sensorstream.history.views import install_views
 from sensorstream.journal.records import Record
-from sensorstream.model.timeline import Timeline
 from sensorstream.settings.settings import Settings
 from sensorstream.settings.settings_file import load_settings
+from tests.databases import make_views
 from tests.streaming.conftest import seen, write_deployment
 from tests.streaming.test_keyed_engines import of_one_engine
 from tests.streaming.test_spark_stream import finished, raised, rows, started, write
@@ -89,9 +87,7 @@ def test_rule_sets_do_on_spark_what_they_do_in_a_server_over_a_restart(
         write(url, part, Writes.JOURNAL, None)
         finished(started(settings, "--once"))
 
-    database = engine(expected)
-    install_views(database, deployment.ontology.schema, Timeline.INTEGER)
-    database.dispose()
+    make_views(expected, deployment.ontology.schema)
     for relation in ("individuals", "statements", "far", "x"):
         assert rows(url, relation) == rows(expected, relation), relation
     assert raised(url) == raised(expected)

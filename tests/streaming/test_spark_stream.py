@@ -20,16 +20,15 @@ import psycopg2
 import pytest
 
 from sensorstream.app.control.wiring import read_deployment
-from sensorstream.history.database import engine
 from sensorstream.history.effects_writer import Writes
 from sensorstream.history.journal_rows import record_of
 from sensorstream.history.store import PostgresStore
-from sensorstream.history.views import install_views
 from sensorstream.journal.message import PassTime
 from sensorstream.journal.records import Effects, Record
 from sensorstream.model.timeline import Timeline
 from sensorstream.settings.settings import Settings
 from sensorstream.settings.settings_file import load_settings
+from tests.databases import execute, make_views
 from tests.streaming.conftest import seen, write_deployment
 from tests.streaming.test_keyed_engines import of_one_engine
 from tests.streaming.test_passing_time import WAITING
@@ -72,10 +71,7 @@ def rows(url: str, relation: str) -> list[tuple[Any, ...]]:
 
 def watermark(url: str) -> int:
     """The last entry whose effects are stored; 0 before there is a store."""
-    with closing(psycopg2.connect(url)) as connection, connection.cursor() as cursor:
-        cursor.execute("select watermark from store.progress")
-        found = cursor.fetchone()
-        return 0 if found is None else int(found[0])
+    return sum(row[0] for row in execute(url, "select watermark from store.progress"))
 
 
 def started(settings: Settings, *options: str) -> subprocess.Popen[str]:
@@ -186,9 +182,7 @@ def test_what_takes_time_does_on_spark_what_it_does_in_a_server_over_a_restart(
         write(url, part, Writes.JOURNAL, None)
         finished(started(settings, "--once"))
 
-    database = engine(expected)
-    install_views(database, deployment.ontology.schema, Timeline.INTEGER)
-    database.dispose()
+    make_views(expected, deployment.ontology.schema)
     for relation in ("individuals", "statements", "far"):
         assert rows(url, relation) == rows(expected, relation), relation
     assert raised(url) == raised(expected)
@@ -227,9 +221,12 @@ def ran(
 
 def reported(url: str) -> list[str]:
     """What reports are in the outbox, sorted."""
-    with closing(psycopg2.connect(url)) as connection, connection.cursor() as cursor:
-        cursor.execute("select report_data from store.events where report_query is not null")
-        return sorted(said(json.loads(data)) for (data,) in cursor)
+    return sorted(
+        said(json.loads(data))
+        for (data,) in execute(
+            url, "select report_data from store.events where report_query is not null"
+        )
+    )
 
 
 def said(report: dict[str, Any]) -> str:
@@ -247,13 +244,12 @@ def said(report: dict[str, Any]) -> str:
 
 def raised(url: str, kind: str = "rule") -> list[tuple[Any, ...]]:
     """The alerts, but for the entry that tells an engine what time it is."""
-    with closing(psycopg2.connect(url)) as connection, connection.cursor() as cursor:
-        cursor.execute(
-            "select rule, key, time, split_part(text, ' (late', 1) from store.alerts "
-            "where kind = %s order by rule, key, time",
-            (kind,),
-        )
-        return cursor.fetchall()
+    return execute(
+        url,
+        "select rule, key, time, split_part(text, ' (late', 1) from store.alerts "
+        "where kind = %s order by rule, key, time",
+        values=(kind,),
+    )
 
 
 def subscribed(url: str, *queries: str) -> None:
@@ -268,9 +264,7 @@ def subscribed(url: str, *queries: str) -> None:
 
 def deliveries(url: str) -> list[tuple[Any, ...]]:
     """Which alerts are in the outbox."""
-    with closing(psycopg2.connect(url)) as connection, connection.cursor() as cursor:
-        cursor.execute("select webhook_id, alert_id from store.outbox order by 2")
-        return cursor.fetchall()
+    return execute(url, "select webhook_id, alert_id from store.outbox order by 2")
 
 
 def test_whatever_is_killed_it_stores_what_a_server_stores_each_once(
@@ -289,9 +283,7 @@ def test_whatever_is_killed_it_stores_what_a_server_stores_each_once(
     subscribed(expected)
     write(url, records[:240], Writes.JOURNAL, None)
     write(expected, records, Writes.ALL, of_one_engine(deployment, records))
-    database = engine(expected)
-    install_views(database, deployment.ontology.schema, Timeline.INTEGER)
-    database.dispose()
+    make_views(expected, deployment.ontology.schema)
     seed = int(os.environ.get("TEST_KILL_SEED", "17"))
     rounds = int(os.environ.get("TEST_KILLS", "2"))
     dice = random.Random(seed)

@@ -26,12 +26,11 @@ from sensorstream.cli.init_command import TEMPLATES, make_workspace
 from sensorstream.cli.simulation.tracker_messages import PAPER_MESSAGE
 from sensorstream.engine.message_reading import Arrived, Mapper
 from sensorstream.engine.message_stages import statements_of
-from sensorstream.history.database import engine
 from sensorstream.history.store import PostgresStore
-from sensorstream.history.views import install_views
 from sensorstream.model.events import Message
 from sensorstream.settings.settings import Settings
 from sensorstream.settings.settings_file import load_settings
+from tests.databases import make_views
 from tests.history.analysed import analysed
 from tests.history.ends import stays_told_wrong
 
@@ -49,9 +48,7 @@ def settings(tmp_path: Path, new_database: Callable[[], str]) -> Settings:
     file = make_workspace(tmp_path / "work", TEMPLATES["tracking"], given)
     settings = load_settings(file)
     PostgresStore.open(url, settings.time.timeline).close()
-    database = engine(url)
-    install_views(database, read_deployment(settings).ontology.schema, settings.time.timeline)
-    database.dispose()
+    make_views(url, read_deployment(settings).ontology.schema, settings.time.timeline)
     return settings
 
 

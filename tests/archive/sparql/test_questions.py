@@ -7,7 +7,6 @@ from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-import psycopg2
 import pytest
 
 from sensorstream.app.application import Application
@@ -19,6 +18,7 @@ from sensorstream.history.asking.query_answer import Solutions
 from sensorstream.history.asking.query_run import AskingLimits
 from sensorstream.model.timeline import Timeline
 from sensorstream.settings.settings import ArchiveSettings
+from tests.databases import execute
 from tests.history import house
 
 LIMITS = AskingLimits(300.0, 10_000)
@@ -49,9 +49,7 @@ def archived(new_database: Callable[[], str]) -> Iterator[Archived]:
 
 
 def test_postgresql_has_no_statements_left(archived: Archived) -> None:
-    with psycopg2.connect(archived.archive.url) as connection, connection.cursor() as cursor:
-        cursor.execute("select count(*) from store.statements")
-        assert cursor.fetchone() == (0,)
+    assert execute(archived.archive.url, "select count(*) from store.statements") == [(0,)]
 
 
 @pytest.mark.parametrize("case", house.cases(), ids=lambda case: case.name)

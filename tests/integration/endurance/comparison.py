@@ -23,12 +23,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from contextlib import ExitStack, closing
+from contextlib import ExitStack
 from typing import Any, Final
 
 import httpx
 
-from sensorstream.history.database import connect
 from sensorstream.history.journal_rows import journal_rows, record_of
 from sensorstream.history.open_history import open_kept
 from sensorstream.history.term_dictionary import TermKey, TermKind
@@ -37,6 +36,7 @@ from sensorstream.journal.takeover import PutRules
 from sensorstream.model import xsd
 from sensorstream.model.xsd import RDF_LANG_STRING
 from sensorstream.settings.settings_file import load_settings
+from tests.databases import execute
 from tests.integration.endurance.clients import message
 from tests.integration.endurance.oracle import Expected, Fact, run_undisturbed
 from tests.integration.endurance.people import SILENCED, compare_people
@@ -200,9 +200,7 @@ def _same_members(what: str, found: Collection[Any], due: Collection[Any]) -> No
 
 
 def _rows(url: str, query: str) -> list[tuple[Any, ...]]:
-    with closing(connect(url)) as connection, connection.cursor() as cursor:
-        cursor.execute(query)
-        return cursor.fetchall()
+    return execute(url, query)
 
 
 def _fact(row: Mapping[str, Mapping[str, str]]) -> Fact:

@@ -12,13 +12,12 @@ from __future__ import annotations
 import random
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import closing
 from itertools import count
 from typing import Any, Final
 
 import httpx
 
-from sensorstream.history.database import connect
+from tests.databases import execute
 from tests.integration.endurance.witness import Witness
 
 SILENCED: Final = "7"
@@ -138,6 +137,4 @@ def _each_once(done: Sequence[tuple[str, ...]], what: str) -> None:
 
 
 def _rows(url: str, query: str) -> list[tuple[Any, ...]]:
-    with closing(connect(url)) as connection, connection.cursor() as cursor:
-        cursor.execute(query)
-        return cursor.fetchall()
+    return execute(url, query)
