@@ -5,8 +5,13 @@ from __future__ import annotations
 from hypothesis import assume, given, settings
 
 from sensorstream.errors import NotIncremental
+from sensorstream.model.terms import IRI
+from sensorstream.network.network import Network
+from sensorstream.network.operators.row_operators import DistinctOperator
+from sensorstream.network.rows import Row
 from sensorstream.sparql.algebra import Pattern
 from tests.network.in_step import Change, World, _deaf, changes, follow, selected
+from tests.network.operators.given_rows import Given
 from tests.network.oracle import patterns
 
 
@@ -33,3 +38,30 @@ def test_queries_come_and_go_while_others_run(
         assert summed == expected
         assert whole == expected
     world.network.leave(other, _deaf)
+
+
+def test_an_operator_goes_with_its_last_user_and_what_is_below_it_with_it() -> None:
+    network, given_ = Network(), Given("x")
+    source = network.share("source", lambda: given_)
+    one, other = (
+        network.share(name, lambda: DistinctOperator(source)) for name in ("one", "other")
+    )
+    heard: list[list[Row]] = []
+
+    def listen(added: list[Row], removed: list[Row]) -> None:
+        heard.append(added)
+
+    for node in (one, other):
+        network.listen(node, listen)
+    assert network.share("one", lambda: DistinctOperator(source)) is one
+    row: Row = (IRI("ex:a"),)
+    given_.become([row], [])
+    network.wake(source)
+    network.wake(one)
+    network.leave(one, listen)
+    network.settle()
+    assert heard == [[row]]
+    assert [*network.nodes()] == [source, other]
+    network.wake(source)
+    network.leave(other, listen)
+    assert len(network) == len(network._queue) == 0

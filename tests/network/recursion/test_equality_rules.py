@@ -31,6 +31,7 @@ def test_equality_is_told_by_what_rules_say() -> None:
     [
         ("eq-sym", f"{{ ?x {SAME} ?x }} WHERE {{ ?x {SAME} ?y }}"),
         ("eq-sym", "{ ?y :same ?x } WHERE { ?x :same ?y }"),
+        ("eq-sym", f"{{ ?y {SAME} ?x . ?x {SAME} ?y }} WHERE {{ ?x {SAME} ?y }}"),
         (
             "eq-trans",
             f"{{ ?x {SAME} ?z }} WHERE {{ ?x {SAME} ?y . ?y {SAME} ?z FILTER(?x != ?z) }}",

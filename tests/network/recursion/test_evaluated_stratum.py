@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from sensorstream.kb.graph_index import Origin
+from sensorstream.model.events import Delta
 from sensorstream.model.terms import Triple
 from sensorstream.network.network import Network
 from sensorstream.network.node import Node
@@ -96,3 +97,14 @@ def test_a_graph_may_be_empty_when_a_rule_begins() -> None:
     toggle(world, "x p y")
     world.change([Change(fact("x near y"), in_window=True)])
     assert world.settle().added == (fact("x q y"),)
+
+
+def test_what_is_asserted_and_derived_stays_when_either_goes() -> None:
+    world = World([TRANSITIVE])
+    toggle(world, "x p y", "y p z", "x p z")
+    assert world.kb.origins(fact("x p z")) == Origin.WINDOW | Origin.INFERRED
+    assert toggle(world, "x p z") == Delta(2)
+    assert world.kb.origins(fact("x p z")) == Origin.INFERRED
+    toggle(world, "x p z")
+    assert toggle(world, "y p z").removed == (fact("x p z"),)
+    assert world.kb.origins(fact("x p z")) == Origin.WINDOW

@@ -25,6 +25,7 @@ def test_a_cycle_through_negation_is_named() -> None:
     ("body", "through"),
     [
         ("?x :q ?y MINUS { ?y :p ?x }", "MINUS"),
+        ("?x :p ?y MINUS { ?y :p ?x }", "MINUS"),
         ("?x :q ?y OPTIONAL { ?y :p ?x }", "OPTIONAL"),
         ("?x :p+ ?y", "a property path"),
         ("?x !:q ?y", "a property path"),

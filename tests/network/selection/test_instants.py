@@ -60,3 +60,16 @@ def test_in_window_mode_a_solution_happens_when_it_becomes_one() -> None:
         machine.graph.add(triple)
         machine.push(time, (triple,))
     assert [each.time for each in machine.finish()] == [2]
+
+
+def test_in_window_mode_a_solution_that_was_there_before_its_rule_is_no_event() -> None:
+    machine = Machine(
+        "rule r mode window define { :it :saw ?s } from T(SELECT ?s { ?s a :T }) with ?s = T.?s",
+        background=[(term("s"), rdf.TYPE, term("T"))],
+    )
+    for time in (1, 2):
+        new = (term(f"s{time}"), rdf.TYPE, term("T"))
+        machine.processor.complete(time)
+        machine.graph.add(new)
+        machine.push(time, (new,))
+    assert [each.time for each in machine.finish()] == [1, 2]
