@@ -259,6 +259,10 @@ class BackgroundError(SensorStreamError, code="background"):
     """A file of background knowledge cannot be read, or is not given (command line only)."""
 
 
+class ShapesError(SensorStreamError, code="shapes"):
+    """A file of shapes cannot be read, or a shape is not well-formed or cannot be used."""
+
+
 class QueryError(SensorStreamError, code="query"):
     """A SPARQL or SQL text that cannot be run.
 

@@ -1,0 +1,1 @@
+"""Shapes of SHACL: read, validated by pySHACL, compiled to continuous queries."""
