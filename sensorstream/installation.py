@@ -17,7 +17,7 @@ EXTRAS: Final[Mapping[str, tuple[str, ...]]] = {
     "kafka": ("aiokafka",),
     "oidc": ("cryptography", "jwt"),
     "editor": ("lsprotocol", "pygls"),
-    "shapes": ("pyparsing", "pyshacl", "rdflib"),
+    "shapes": ("pyshacl", "rdflib"),
 }
 """The modules of each extra in pyproject.toml."""
 

@@ -7,8 +7,9 @@ import sys
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 from time import perf_counter, process_time
 from typing import TYPE_CHECKING, Any, Final, TypeVar
@@ -17,12 +18,14 @@ import click
 
 from sensorstream.cli.options import FILE, as_one, config_option, is_given
 from sensorstream.cli.printers import EventPrinter, MessagePrinter, prefixes_of
-from sensorstream.cli.terminal import lasting
+from sensorstream.cli.terminal import lasting, print_json
 from sensorstream.errors import SettingsError, UnsupportedQuery
 
 if TYPE_CHECKING:
+    from sensorstream.app.why.engine_trial import TrialTrace
     from sensorstream.engine.engine import Engine
     from sensorstream.engine.message_reading import Arrived, Mapper, UnmappedMessage
+    from sensorstream.engine.outcome import Outcome
     from sensorstream.model.timeline import Timeline
     from sensorstream.sparql.algebra import Query
     from sensorstream.sparql.query_parser import Parsed
@@ -254,6 +257,14 @@ _OF_SETTINGS: Final = ("rules", "static", "window", "profile", "lateness", "line
     show_default=True,
     help="How the messages write their times.",
 )
+@click.option(
+    "--shapes",
+    type=FILE,
+    multiple=True,
+    metavar="FILE",
+    help="Shapes (SHACL): violations in the knowledge base that begin and end; may be given "
+    "several times.",
+)
 @engine_options
 @click.option("--json", "as_json", is_flag=True, help="Print one line of JSON for each message.")
 @click.option("--watch", "watched", is_flag=True, help="Run again whenever a file changes.")
@@ -275,10 +286,16 @@ def command(events: Path | None, watched: bool, **given: Any) -> None:
     rules fail is reported on stderr and has no effect. Events later than --lateness are left out
     and counted.
 
+    With --shapes, each violation that begins ("op": "+") or ends ("-") is a line of JSON. With
+    --events the window keeps everything then, unless --window says otherwise.
+
     Patterns outside WINDOW match the knowledge base: the static graph, what the window holds, and
     what follows from both.
     """
     options = _Options(**given)
+    if options.shapes and not is_given("window"):
+        # Shapes look at the window: without one there would be nothing to see.
+        options = replace(options, made_of=replace(options.made_of, window="landmark"))
     messages, mapping = options.messages, options.mapping
     if (events is None) is (not messages):
         raise click.UsageError("expected --events FILE, or --messages PATH")
@@ -288,8 +305,8 @@ def command(events: Path | None, watched: bool, **given: Any) -> None:
     if events is not None:
         if mapping:
             raise click.UsageError("--mapping goes with --messages: events are graphs already")
-        if not options.queries and not options.made_of.rules:
-            raise click.UsageError("expected --query or --rules with --events")
+        if not options.queries and not options.made_of.rules and not options.shapes:
+            raise click.UsageError("expected --query or --rules, or --shapes, with --events")
         if "line" in named:
             raise click.UsageError("--line is for --messages: events have numbers or xsd:dateTime")
         if is_given("config"):
@@ -319,6 +336,7 @@ class _Options:
     mapping: tuple[Path, ...]
     source: str
     line: str
+    shapes: tuple[Path, ...]
     made_of: EngineOptions
     as_json: bool
     stats: bool
@@ -330,7 +348,12 @@ def _involved(events: Path | None, options: _Options) -> list[Path]:
     from sensorstream.cli.file_watch import files_of_messages, files_of_rules, files_of_settings
 
     made_of, mapping = options.made_of, options.mapping
-    named = [*options.queries, *made_of.static, *files_of_rules((*mapping, *made_of.rules))]
+    named = [
+        *options.queries,
+        *options.shapes,
+        *made_of.static,
+        *files_of_rules((*mapping, *made_of.rules)),
+    ]
     named += rule_set_files(made_of.profile, Path())
     if events is not None:
         return [events, *named]
@@ -339,6 +362,7 @@ def _involved(events: Path | None, options: _Options) -> list[Path]:
 
 
 def _run_events(file: Path, options: _Options) -> None:
+    from sensorstream.app.control.live_shapes import LiveShapes
     from sensorstream.app.life.process_memory import spare_what_stays
     from sensorstream.app.recorded_engine import read_background, recorded_events
     from sensorstream.streams.event_lines import EventLines
@@ -356,17 +380,27 @@ def _run_events(file: Path, options: _Options) -> None:
         )
         stack.enter_context(closing(engine))
         _say_reasons(running)
+        shapes = LiveShapes(engine, options.shapes)
+        _print_each(shapes.begun())
         spare_what_stays()
         costs = _Costs()
+
+        def show(outcome: Outcome) -> None:
+            violations = list(shapes.take(outcome, lines.format))
+            printer.print(outcome)
+            _print_each(violations)
+
         for event in recorded_events(lines, source):
-            printer.print(costs.of(engine.take, event))
-        printer.print(engine.finish())
+            show(costs.of(engine.take, event))
+        show(engine.finish())
         costs.end()
     printer.say_counts(options.made_of.lateness)
     _end(engine, costs, printer.stopped, options)
 
 
 def _run_messages(options: _Options) -> None:
+    from sensorstream.alerts.alert_formats import plain_time
+    from sensorstream.app.control.live_shapes import LiveShapes
     from sensorstream.app.life.process_memory import spare_what_stays
     from sensorstream.app.why.engine_trial import EngineTrial
 
@@ -375,12 +409,21 @@ def _run_messages(options: _Options) -> None:
     printer = MessagePrinter(tried.timeline, tried.prefixes, options.as_json)
     with closing(tried.engine):
         _say_reasons(tried.running)
+        shapes = LiveShapes(tried.engine, options.shapes)
+        _print_each(shapes.begun())
         trial = EngineTrial(tried.engine)
         spare_what_stays()
         costs = _Costs()
+
+        def show(trace: TrialTrace) -> None:
+            written = partial(plain_time, timeline=tried.timeline)
+            violations = list(shapes.take(trace.outcome, written))
+            printer.print(trace)
+            _print_each(violations)
+
         for arrived in _arriving(options, tried, printer.names):
-            printer.print(costs.of(trial.take, arrived))
-        printer.print(trial.finish())
+            show(costs.of(trial.take, arrived))
+        show(trial.finish())
         costs.end()
     printer.say_counts()
     _end(tried.engine, costs, printer.stopped, options)
@@ -450,6 +493,11 @@ def _arriving(
         names[id_] = each.name
         received = tried.timeline.of(moment + timedelta(microseconds=number))
         yield tried.mapper.map(Message(id_, each.read(), received, options.source))
+
+
+def _print_each(lines: Iterable[Mapping[str, Any]]) -> None:
+    for each in lines:
+        print_json(each)
 
 
 def _say_reasons(running: Iterable[ContinuousQuery]) -> None:

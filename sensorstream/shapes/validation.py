@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Final
 
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
     import rdflib
 
 _SHOWN: Final = 3
+_DEEPEST: Final = 100
+"""Shapes within shapes, at most."""
 
 
 @frozen
@@ -53,9 +56,11 @@ class Validator:
         require("shapes", "the validation by shapes")
         from pyshacl.entrypoints import meta_validate
 
+        # It would tell of each literal that is not valid; that is for the shapes to find.
+        logging.getLogger("rdflib.term").setLevel(logging.ERROR)
         self._shapes = shapes
         self._graph = _graph(shapes.index)
-        _, found, _ = meta_validate(self._graph, inference=None)
+        _, found, _ = meta_validate(self._graph, inference=None, max_validation_depth=_DEEPEST)
         for each in sorted(_violations(found, shapes), key=_specific):
             raise shapes.fault(each.focus, f"not a valid shape: {_expected(each, found)}")
         # Faults in SPARQL and of parameters are found only when a shape is used.
@@ -69,12 +74,12 @@ class Validator:
         """
         import pyshacl
         import rdflib
-        from pyparsing import ParseBaseException
-        from pyshacl.errors import ReportableRuntimeError
 
         try:
-            conforms, found, text = pyshacl.validate(_graph(triples), shacl_graph=self._graph)
-        except (ReportableRuntimeError, ParseBaseException) as error:
+            conforms, found, text = pyshacl.validate(
+                _graph(triples), shacl_graph=self._graph, max_validation_depth=_DEEPEST
+            )
+        except Exception as error:  # pySHACL and rdflib raise many kinds for faults of shapes
             raise ShapesError(f"a shape cannot be used: {error}") from None
         if not isinstance(found, rdflib.Graph):
             raise ShapesError(f"a shape cannot be used: {text}")

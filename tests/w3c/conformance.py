@@ -28,6 +28,8 @@ from tests.w3c.network import ANEW, NETWORK_DEVIATIONS, fault_of_network
 from tests.w3c.page_tables import counted, reasons
 from tests.w3c.rdf_mt import MISSING as NO_RDF_MT
 from tests.w3c.rdf_mt import semantics_cases
+from tests.w3c.shacl import MISSING as NO_SHACL
+from tests.w3c.shacl import failed_shapes, shacl_cases, shacl_section
 
 PAGE: Final = Path(__file__).parents[2] / "docs" / "understand" / "conformance.md"
 
@@ -74,7 +76,12 @@ _RML_COLUMNS: Final = ("cases", "right", "of them errors", "contradictory", "wro
 
 def main() -> int:
     """Run every test and write the page."""
-    suites = ((cases(), MISSING), (semantics_cases(), NO_RDF_MT), (rml_cases(), NO_RML))
+    suites = (
+        (cases(), MISSING),
+        (semantics_cases(), NO_RDF_MT),
+        (rml_cases(), NO_RML),
+        (shacl_cases(), NO_SHACL),
+    )
     absent = [text for found, text in suites if not found]
     if absent:
         print("\n".join(absent), file=sys.stderr)
@@ -83,6 +90,7 @@ def main() -> int:
     wrong |= {f"{each.label}, as a stream": fault_of_network(each) for each in query_cases()}
     wrong |= (mapped := {each.name: fault_of_rml(each) for each in rml_cases()})
     wrong |= (entailed := failed_entailments())
+    wrong |= (shaped := failed_shapes())
     lines = (
         *counted("suite | kind", _COLUMNS, ((_group(e), _labels(e, wrong)) for e in cases())),
         *(_DEVIATIONS, *reasons("tests", DEVIATIONS), ""),
@@ -93,6 +101,7 @@ def main() -> int:
         _RML,
         *counted("suite", _RML_COLUMNS, ((e.group, _rml(e, mapped)) for e in rml_cases())),
         *("", *reasons("contradictory", CONTRADICTIONS), ""),
+        *shacl_section(shaped),
     )
     PAGE.write_text(_INTRODUCTION + "\n".join(lines))
     told = {name: why for name, why in wrong.items() if why and name not in CONTRADICTIONS}

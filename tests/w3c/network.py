@@ -61,7 +61,7 @@ def answer_of_network(case: QueryCase, query: Query) -> tuple[Result, str]:
         feed += [(index, triple_of(quad)) for quad in parse_graph(file)]
     processor = StreamProcessor(default, instant=instant_of, second=1)
     running = processor.register("q", "", query, lambda report: None, named)
-    for time, (index, triple, there) in enumerate(_stream(feed)):
+    for time, (index, triple, there) in enumerate(streamed(feed)):
         if there and triple not in index:
             index.add(triple)
         elif not there and triple in index:
@@ -84,7 +84,8 @@ def files(case: QueryCase, query: Query) -> Iterator[tuple[str | None, Path]]:
         yield name, given.get(name, case.text.parent / name.rpartition("/")[2])
 
 
-def _stream(feed: list[tuple[TripleIndex, Triple]]) -> Iterator[Step]:
+def streamed(feed: list[tuple[TripleIndex, Triple]]) -> Iterator[Step]:
+    """Insertions, with junk that comes and goes among them."""
     random = Random(0)
     junk = IRI("http://example.org/junk")
     for index, (subject, predicate, object_) in feed[:40]:
