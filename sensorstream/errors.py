@@ -184,6 +184,10 @@ class InvalidMessage(MessageError, code="invalid-message"):
     """The message violates the XML Schema of its source; each violation with its line."""
 
 
+class ViolatedShapes(MessageError, code="violated-shapes"):
+    """The message violates shapes (``shapes.files``): the violations, or the whole report."""
+
+
 class MappingError(MessageError, code="mapping"):
     """A mapping rule matched, but a value it needs is missing or invalid."""
 
@@ -259,7 +263,7 @@ class BackgroundError(SensorStreamError, code="background"):
     """A file of background knowledge cannot be read, or is not given (command line only)."""
 
 
-class ShapesError(SensorStreamError, code="shapes"):
+class ShapesError(SettingsError, code="shapes"):
     """A file of shapes cannot be read, or a shape is not well-formed or cannot be used."""
 
 

@@ -20,6 +20,7 @@ from sensorstream.alerts.sender import OUTPUT
 from sensorstream.analysis import QueryContext
 from sensorstream.app.cache.cache import Cache
 from sensorstream.app.control.engine_settings import kept_for
+from sensorstream.app.control.live_shapes import put_live
 from sensorstream.app.control.query_control import Queries, ReportLog
 from sensorstream.app.control.rule_exchange import Exchange
 from sensorstream.app.control.rulebook import (
@@ -80,6 +81,7 @@ from sensorstream.processes.forks import QuestionLimits
 from sensorstream.reasoning.dl.cross_check import Differences
 from sensorstream.reasoning.reasoner import NoReasoner
 from sensorstream.settings.settings import Settings
+from sensorstream.shapes.validation import NO_VIOLATIONS, ValidationReport
 from sensorstream.spark.history_snapshot import HistoryPlace
 from sensorstream.spark.jobs.spark_messages import Task
 from sensorstream.spark.jobs.spark_worker_process import JobRunner
@@ -263,6 +265,7 @@ class Application(Handle):
     def _start(self, broken: str) -> None:
         """Start all threads; ``broken`` is what is wrong with the files."""
         stack, here, reasoning = self._stack, self.here, self.settings.reasoning
+        deployed = self.deployment.shapes
         news = None if here else WatermarkNews(self.url, self.announce, self.metrics)
         cache = self.cache if here else None
         self.health = Health(self, cache, self._dispatcher, self._in_work, news, broken)
@@ -276,6 +279,7 @@ class Application(Handle):
         self._cross_checks = CrossChecks(self)
         if self._period is not None:
             self._begin(self._cross_checks.every(self._period))
+        put_live(self.queries, () if deployed is None else deployed.queries)
         if here:
             self._begin(RuleQuestions(self, self.asking, self.running))
         stack.callback(self.alert_feed.close)
@@ -365,6 +369,21 @@ class Application(Handle):
         self.check_here("the window")
         with self.pipeline.lock:
             return view_window(self.engine, self.settings.window, limit, offset)
+
+    def shapes_report(self) -> ValidationReport:
+        """Validate what the knowledge base holds now by the shapes of the settings, if any.
+
+        Raises:
+            RunsOnSpark: the engines are not here.
+            Overrun: it takes longer than a question may take.
+        """
+        self.check_here("the report of shapes")
+        shapes = self.deployment.shapes
+        if shapes is None:
+            return NO_VIOLATIONS
+        with self.pipeline.lock:
+            triples = tuple(self.engine.kb.index)
+        return shapes.report(triples, self.settings.limits.question_seconds, "question")
 
     def held(self) -> int:
         """The number of messages that wait for earlier ones."""

@@ -43,6 +43,7 @@ COMMANDS: Final[Mapping[str, str]] = {
     "quarantine": "Look at and replay the messages that a running server did not take in.",
     "journal": "List the entries of the journal, and skip one that stops the server.",
     "window": "Show the window of a running server and its individuals, oldest first.",
+    "shapes": "Show which shapes the window of a running server violates.",
     "individuals": "Show the latest values of individuals that a running server knows.",
     "ontology": "Read or replace the ontology of a running server.",
     "rules": "List the rules of a running server; read and change their files.",
@@ -85,7 +86,15 @@ _HOMES: Final[Mapping[str, tuple[str, ...]]] = {
     "rules": ("ontology", "queries"),
     "ruleset": ("rml",),
     "send": ("resend",),
-    "server_state": ("messages", "quarantine", "window", "individuals", "health", "audit"),
+    "server_state": (
+        "messages",
+        "quarantine",
+        "window",
+        "individuals",
+        "shapes",
+        "health",
+        "audit",
+    ),
     "spark": ("stream",),
 }
 """Modules with several commands: the others stand there by their own names."""

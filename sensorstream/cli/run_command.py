@@ -409,7 +409,7 @@ def _run_messages(options: _Options) -> None:
     printer = MessagePrinter(tried.timeline, tried.prefixes, options.as_json)
     with closing(tried.engine):
         _say_reasons(tried.running)
-        shapes = LiveShapes(tried.engine, options.shapes)
+        shapes = LiveShapes(tried.engine, tried.shapes)
         _print_each(shapes.begun())
         trial = EngineTrial(tried.engine)
         spare_what_stays()
@@ -440,6 +440,7 @@ class _Tried:
     timeline: Timeline
     prefixes: Mapping[str, str]
     running: list[ContinuousQuery]
+    shapes: Sequence[Path]
 
 
 def _of_files(options: _Options) -> _Tried:
@@ -452,7 +453,7 @@ def _of_files(options: _Options) -> _Tried:
     mapper = Mapper(parse_mapping(*mapping, static=background, line=options.line))
     engine, running = offline_engine(options.queries, made_of, background, options.line)
     prefixes = prefixes_of(read_rules([*mapping, *semantic_rules(made_of.rules)]))
-    return _Tried(engine, mapper, read_line(options.line), prefixes, running)
+    return _Tried(engine, mapper, read_line(options.line), prefixes, running, options.shapes)
 
 
 def _of_settings(options: _Options) -> _Tried:
@@ -474,7 +475,9 @@ def _of_settings(options: _Options) -> _Tried:
         machine.engine.close()
         raise
     prefixes = prefixes_of(read_rules(settings.rules.files))
-    return _Tried(machine.engine, machine.mapper, deployment.timeline, prefixes, running)
+    live = settings.shapes.files if settings.shapes.live else ()
+    shapes = options.shapes or live
+    return _Tried(machine.engine, machine.mapper, deployment.timeline, prefixes, running, shapes)
 
 
 def _arriving(

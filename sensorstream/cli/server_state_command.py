@@ -24,6 +24,7 @@ _STATUSES: Final = (
 _KINDS: Final = ("unmatched", "partial", "rejected", "skipped")
 _INDIVIDUALS: Final = ("iri", "time", "entered", "statements", "message_id", "types")
 _AUDIT: Final = ("at", "kind", "who", "address", "method", "path", "status")
+_VIOLATIONS: Final = ("focus", "path", "value", "message", "shape")
 _PAGE: Final = 200
 
 
@@ -347,3 +348,20 @@ def audit(client: CommandClient, **page: Any) -> list[dict[str, Any]]:
     The newest changes come first.
     """
     return client.audit(**page)
+
+
+def _show_report(found: Mapping[str, Any]) -> None:
+    rows = [[each[name] for name in _VIOLATIONS] for each in found["results"]]
+    if rows:
+        print_table(_VIOLATIONS, rows)
+    else:
+        click.echo("conforms")
+
+
+@served(click.command("shapes"), _show_report, fails=lambda found: not found["conforms"])
+def shapes(client: CommandClient) -> dict[str, Any]:
+    """Show which shapes the window of a running server violates.
+
+    Exits with 1 if it violates any.
+    """
+    return client.shapes_report()

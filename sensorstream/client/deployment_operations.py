@@ -117,6 +117,10 @@ class DeploymentCalls:
         """The window's definition, its totals and a page of its individuals, oldest first."""
         return params(limit=limit, offset=offset)
 
+    @operation("GET /shapes/report", "read", json_object)
+    def shapes_report(self) -> None:
+        """The violations of the shapes in the knowledge base: ``conforms`` and ``results``."""
+
     @operation("GET /individuals/{iri}", "read", json_object)
     def individual(self, iri: str, *, rules: bool = False) -> Options:
         """An individual: the values of each property in the window, or the last ones. With

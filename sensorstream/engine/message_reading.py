@@ -140,6 +140,8 @@ class Mapper:
     ahead: int | Spacing | None = None
     """How far the times of a message may be after its arrival, or after the times of those before
     it: windows and lateness follow the latest time that any message has said. None: however far."""
+    door: Callable[[MappedMessage], MappedMessage] | None = None
+    """The last check of the statements of a message, which may add notes or raise MessageError."""
 
     def read(self, content: bytes) -> ReadMessage:
         """Parse a message; safe to call from any thread.
@@ -172,6 +174,7 @@ class Mapper:
             mapped = self._mapped(reading, message, again)
             if not again:
                 self._check_times(mapped, message)
+                mapped = mapped if self.door is None else self.door(mapped)
         except Exception as error:
             # A fault of the message or an internal one: the engine reports it and goes on.
             return UnmappedMessage(message, error, seconds=seconds + self.counter() - start)

@@ -41,6 +41,7 @@ _KINDS: Final[Mapping[type[SensorStreamError], tuple[int, str]]] = {
     errors.RepeatedMessage: (409, "The message is in the journal already"),
     errors.ReusedKey: (422, "The key belongs to another message"),
     errors.InvalidMessage: (422, "The message is not valid against its schema"),
+    errors.ViolatedShapes: (422, "The message violates shapes"),
     errors.MappingError: (422, "A mapping rule matched, but a value is missing or invalid"),
     errors.InvalidTerm: (422, "A statement is not RDF"),
     errors.Inconsistent: (422, "The message contradicts the ontology"),

@@ -54,6 +54,23 @@ class RuleSettings:
     base: str = _setting("", "The base IRI of RML files: completes the IRIs made from values.")
 
 
+DOOR_POLICIES: Final = ["reject", "quarantine", "note"]
+
+
+@dataclass(frozen=True, slots=True)
+class ShapeSettings:
+    """``[shapes]``: what data must look like; see docs/use/shapes.md."""
+
+    files: tuple[Path, ...] = _setting((), "Files of shapes (SHACL): .ttl, .nt, .rdf.")
+    at_the_door: str = _setting(
+        "note",
+        "A message that violates a shape: reject it with the reason, keep it in quarantine with "
+        "the whole report, or note it in its outcome.",
+        DOOR_POLICIES,
+    )
+    live: bool = _setting(True, "Whether a violation in the window is an alert while it lasts.")
+
+
 @dataclass(frozen=True, slots=True)
 class FunctionSettings:
     """``[functions]``."""
@@ -446,6 +463,7 @@ class Settings:
     path: Path
     ontology: OntologySettings = OntologySettings()
     rules: RuleSettings = RuleSettings()
+    shapes: ShapeSettings = ShapeSettings()
     functions: FunctionSettings = FunctionSettings()
     time: TimeSettings = TimeSettings()
     messages: MessageSettings = MessageSettings()

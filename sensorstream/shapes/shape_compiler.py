@@ -14,6 +14,7 @@ from sensorstream.model.frozen import frozen
 from sensorstream.model.owl import CLASS as OWL_CLASS
 from sensorstream.model.terms import IRI, Literal, Term
 from sensorstream.model.vocabulary import RDFS
+from sensorstream.network.plan.nodes import Anew
 from sensorstream.shapes.constraint_table import (
     CORE,
     IS_A,
@@ -24,6 +25,7 @@ from sensorstream.shapes.constraint_table import (
 from sensorstream.shapes.shape_graph import SH, ShapeGraph, Violation, sh
 from sensorstream.shapes.sparql_constraints import SparqlConstraints
 from sensorstream.sparql.query_parser import parse_query
+from sensorstream.streams.query_planning import planned, sources_of
 
 Domain: TypeAlias = Callable[[str], str]
 """A group that binds a variable of this name to focus nodes."""
@@ -137,9 +139,13 @@ class _Compiler:
             str(shapes.one(shape, "severity") or f"{SH}Violation"),
         )
         try:
-            parse_query(found.text)
+            query = parse_query(found.text)
+            plan = planned(query, sources_of(query, {}, {}), graphs=False)
         except QueryError as error:
             raise shapes.fault(shape, f"it cannot be compiled: {error.message}") from None
+        if isinstance(plan, Anew):
+            told = f"it cannot be kept in step with the window: {plan.reason}"
+            raise shapes.fault(shape, told)
         return found
 
     def _name(self, shape: str, path: Term | None, component: str) -> str:

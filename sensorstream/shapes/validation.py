@@ -43,6 +43,12 @@ class ValidationReport:
         return "; ".join([*told, f"and {more} more"] if more > 0 else told)
 
 
+NO_VIOLATIONS: Final = ValidationReport(
+    True, (), f"@prefix sh: <{SH}> .\n\n[] a sh:ValidationReport ;\n    sh:conforms true .\n"
+)
+"""The report where there are no shapes."""
+
+
 class Validator:
     """Shapes that graphs are validated against."""
 

@@ -132,6 +132,7 @@ CLIENT: Final[Mapping[str, Callable[[CommandClient], object]]] = {
         client.deliveries(hook(client))[0]["id"]
     ),
     "GET /window": lambda client: client.window(1),
+    "GET /shapes/report": lambda client: client.shapes_report(),
     "GET /individuals/{iri}": lambda client: client.individual(SEEN, rules=True),
     "GET /latest": lambda client: client.latest(HUMAN, 2),
     "GET /rules": lambda client: (client.rules(), client.rule_files()),
@@ -223,6 +224,7 @@ COMMAND: Final[Mapping[str, tuple[str, ...]]] = {
     ),
     "POST /deliveries/{delivery_id}/resend": ("webhooks", "resend", "{delivery}"),
     "GET /window": ("window", "--limit", "2"),
+    "GET /shapes/report": ("shapes",),
     "GET /individuals/{iri}": ("individuals", "show", SEEN, "--rules"),
     "GET /latest": ("individuals", "latest", HUMAN, "--limit", "2"),
     "GET /rules": ("rules",),

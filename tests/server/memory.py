@@ -62,6 +62,7 @@ from sensorstream.model.timeline import Timeline
 from sensorstream.processes.forks import QuestionLimits
 from sensorstream.processes.stopping import Stop
 from sensorstream.settings.settings import ServerSettings, Settings
+from sensorstream.shapes.validation import NO_VIOLATIONS, ValidationReport
 from sensorstream.sparql.algebra import Ask, Select
 from sensorstream.sparql.answerable import read_answerable
 from sensorstream.testing import ManualClock
@@ -318,6 +319,9 @@ class MemoryApplication(Application):
         self.kept.append(raised)
         self.alert_feed.announce()
         return raised
+
+    def shapes_report(self) -> ValidationReport:
+        return NO_VIOLATIONS
 
     def window_view(self, limit: int, offset: int = 0) -> WindowView:
         people = tuple(

@@ -25,6 +25,10 @@ A, B = IRI(f"{EX}a"), IRI(f"{EX}b")
         (":S sh:targetNode :a ; sh:nodeKind :x .", "sh:nodeKind"),
         (':S sh:targetNode :a ; sh:sparql [ sh:select "SELECT ?x { ?x ?y ?z }" ] .', "$this"),
         (':S sh:targetNode :a ; sh:sparql [ sh:select "ASK { }" ] .', "expected SELECT"),
+        (
+            ':S sh:targetNode :a ; sh:sparql [ sh:select "SELECT $this { FILTER(RAND() > 0) }" ] .',
+            "kept in step",
+        ),
         (':S sh:targetNode :a ; sh:sparql [ sh:select "SELECT $this {" ] .', "sh:select, line 1"),
         (':S sh:targetNode :a ; sh:sparql [ sh:select "SELECT $this { GRAPH ?g {} }" ] .', "GRAPH"),
     ],

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Final
 
 from sensorstream.analysis import Note
 from sensorstream.app.control.engine_settings import read_schemas
 from sensorstream.app.control.file_texts import NOTHING_UNSAVED, FileTexts, read_file
+from sensorstream.app.control.live_shapes import deployed_shapes
 from sensorstream.app.control.mapping_files import (
     MappingFiles,
     is_rule_file,
@@ -210,10 +212,11 @@ def faults(
     except SensorStreamError as error:
         yield error
         return
-    try:
-        read_schemas(settings)
-    except SensorStreamError as error:
-        yield error
+    for read in (read_schemas, partial(deployed_shapes, ontology=ontology.triples)):
+        try:
+            read(settings)
+        except SensorStreamError as error:
+            yield error
     schema = ontology.schema
     reference, unread = read_reference_with_faults(
         files, ontology.triples, settings.functions.files if functions is None else functions

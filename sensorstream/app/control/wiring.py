@@ -19,6 +19,7 @@ from sensorstream.app.control.engine_settings import (
 )
 from sensorstream.app.control.file_faults import question_faults
 from sensorstream.app.control.file_texts import FileTexts, read_file
+from sensorstream.app.control.live_shapes import DeployedShapes, deployed_shapes
 from sensorstream.app.control.mapping_files import (
     MappingFiles,
     is_rule_file,
@@ -97,6 +98,7 @@ class Deployment:
     put: str = ""
     tables: Mapping[str, str] = field(default_factory=dict)
     rule_set: RuleSet | None = None
+    shapes: DeployedShapes | None = None
 
     @property
     def timeline(self) -> Timeline:
@@ -242,6 +244,7 @@ def read_deployment(
         put=put.change,
         tables=table_names(settings, {**found, **named.read}),
         rule_set=rule_set,
+        shapes=deployed_shapes(settings, ontology.triples),
     )
 
 
@@ -353,5 +356,6 @@ def build_machine(
         settings.server.max_message_bytes,
         settings.limits.mapping_seconds,
         (Spacing() if deployment.ahead is None else deployment.ahead) if live else None,
+        None if deployment.shapes is None else deployment.shapes.door,
     )
     return Machine(engine, mapper)

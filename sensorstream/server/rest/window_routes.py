@@ -1,14 +1,16 @@
-"""``/window``, ``/individuals`` and ``/latest``: the present values of individuals."""
+"""``/window``, ``/shapes/report``, ``/individuals`` and ``/latest``: what holds at present."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import fields
-from typing import Annotated, Any, TypeAlias
+from typing import Annotated, Any, Final, TypeAlias
 from urllib.parse import quote, unquote
 
 from fastapi import APIRouter, Query
 from pydantic import BaseModel, Field
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
 
 from sensorstream.alerts.alert_formats import plain_time
 from sensorstream.app.application import Application
@@ -16,9 +18,12 @@ from sensorstream.app.questions.individuals import KnownIndividual
 from sensorstream.client.operations import Operations
 from sensorstream.history.store_reader import Latest
 from sensorstream.model.terms import BlankNode, Literal, Triple
+from sensorstream.server.negotiation import accepted, chosen
 from sensorstream.server.operation_routes import App, Time, body_of, routed
 
 routes = APIRouter()
+_JSON: Final = "application/json"
+_TURTLE: Final = "text/turtle"
 
 
 class IndividualBody(BaseModel):
@@ -106,6 +111,43 @@ def look(
     end = offset + len(view.individuals)
     more = bool(view.individuals) and end < view.total
     return WindowBody(**told, next=f"/window?limit={limit}&offset={end}" if more else None)
+
+
+class ShapeResultBody(BaseModel):
+    """A violation of a shape; IRIs are written as they are, literals as in N-Triples."""
+
+    shape: str
+    focus: str
+    path: str | None = Field(description="an IRI, or a path of SPARQL")
+    value: str | None
+    component: str
+    severity: str
+    message: str
+
+
+class ShapesReportBody(BaseModel):
+    """The violations of the shapes in the knowledge base."""
+
+    conforms: bool
+    results: list[ShapeResultBody]
+
+
+@routed(
+    routes,
+    Operations.shapes_report,
+    "The violations of shapes",
+    ShapesReportBody,
+    types={_TURTLE: {"schema": {"type": "string"}}},
+    response_model=None,
+    tags=["window"],
+)
+def report_shapes(app: App, request: Request) -> Response:
+    """Validates what the knowledge base holds now by the shapes of the settings (SHACL)."""
+    media_type = chosen(accepted(request), (_JSON, _TURTLE))
+    found = app.shapes_report()
+    if media_type == _TURTLE:
+        return Response(found.turtle, media_type=_TURTLE)
+    return JSONResponse(found.data())
 
 
 @routed(routes, Operations.individual, "The latest values of an individual", tags=["individuals"])

@@ -1,0 +1,131 @@
+"""Shapes of a deployment: at the door, and while they are violated in the window."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from sensorstream.app.application import Application
+from sensorstream.app.control.file_faults import faults
+from sensorstream.engine.outcome import Outcome
+from sensorstream.errors import ShapesError, ViolatedShapes
+from sensorstream.model import xsd
+from sensorstream.settings.settings import Settings, ShapeSettings
+from tests.shapes.test_against_pyshacl import EX, HEAD
+from tests.waiting import eventually
+
+Open = Callable[[Settings], Application]
+Deploy = Callable[[str, str, str], Settings]
+
+SHAPES = HEAD + (
+    ":SensorShape sh:targetClass :Sensor ; "
+    'sh:property [ sh:path :room ; sh:minCount 1 ; sh:message "without a room" ] ; '
+    "sh:property [ sh:path :value ; sh:maxInclusive 40 ; sh:severity sh:Warning ] ."
+)
+ONTOLOGY = (
+    "@prefix : <http://example.org/> . @prefix owl: <http://www.w3.org/2002/07/owl#> .\n"
+    "@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .\n"
+    ":Sensor a owl:Class . :Thermometer a owl:Class ; rdfs:subClassOf :Sensor .\n"
+    ":room a owl:ObjectProperty . :value a owl:DatatypeProperty ."
+)
+RULES = f"""prefix : <{EX}>
+prefix xsd: <http://www.w3.org/2001/XMLSchema#>
+mapping sensor
+on message {{/Sensor}}
+then insert individual :{{@id}} a :Thermometer at {{@time}}
+  ; :value {{@value}}^^xsd:integer .
+mapping room
+on message {{/Sensor[@room]}}
+then insert individual :{{@id}} a :Thermometer at {{@time}}
+  ; :room :{{@room}} .
+"""
+
+
+@pytest.fixture
+def shaped(deploy: Deploy, tmp_path: Path) -> Callable[[str], Settings]:
+    def made(policy: str) -> Settings:
+        (tmp_path / "s.ttl").write_text(SHAPES)
+        shapes = ShapeSettings((tmp_path / "s.ttl",), policy)
+        return replace(deploy(ONTOLOGY, RULES, "2"), shapes=shapes)
+
+    return made
+
+
+def sent(application: Application, sensor: str, time: int, rest: str = "value='1'") -> Outcome:
+    message = f'<Sensor id="{sensor}" time="{time}" {rest}/>'
+    return application.submit(message.encode(), "test").result(60)
+
+
+def test_a_violation_is_an_alert_while_it_lasts(
+    shaped: Callable[[str], Settings], open_application: Open
+) -> None:
+    settings = shaped("note")
+    application = open_application(settings)
+    names = [each.name for each in application.queries.views()]
+    assert names == ["shape-SensorShape-room-MinCount", "shape-SensorShape-value-MaxInclusive"]
+    outcome = sent(application, "s1", 1, 'value="50"')
+    assert outcome.status.value == "accepted"
+    (note,) = outcome.warnings
+    assert "violates shapes" in note
+    assert "without a room" in note
+    sent(application, "s2", 2, "room='r' value='1'")
+
+    def alerts() -> dict[str, tuple[str, str]]:
+        now = application.clock.now()
+        told = application.reader.alerts_before(10)
+        return {
+            each.alert.rule: (each.alert.severity, application.incidents.one(each.id, now).state)
+            for each in told
+        }
+
+    eventually(lambda: len(alerts()) == 2)
+    assert alerts() == {names[0]: ("critical", "open"), names[1]: ("warning", "open")}
+    texts = [each.alert.text for each in application.reader.alerts_before(10)]
+    assert f"{EX}s1 {EX}room: without a room (shape {EX}SensorShape)" in texts
+    report = application.shapes_report()
+    assert [(each.focus, each.value) for each in report.violations] == [
+        (f"{EX}s1", None),
+        (f"{EX}s1", f'"50"^^<{xsd.INTEGER}>'),
+    ]
+    # The first leaves the window of two individuals.
+    sent(application, "s3", 3, "room='r' value='1'")
+    sent(application, "s4", 4, "room='r' value='1'")
+    eventually(lambda: {state for _, state in alerts().values()} == {"cleared"})
+    entries = [each.entry for each in application.queries.views()]
+    application.close()
+    again = open_application(settings)
+    assert [each.entry for each in again.queries.views()] == entries
+    again.close()
+    bare = open_application(replace(settings, shapes=ShapeSettings()))
+    assert bare.queries.views() == []
+    assert bare.shapes_report().conforms
+
+
+@pytest.mark.parametrize(
+    ("policy", "told"),
+    [("reject", f"violates shapes: {EX}s1 {EX}room: without a room"), ("quarantine", "sh:result")],
+)
+def test_a_message_that_violates_a_shape_is_not_taken_in(
+    shaped: Callable[[str], Settings], open_application: Open, policy: str, told: str
+) -> None:
+    application = open_application(shaped(policy))
+    with pytest.raises(ViolatedShapes, match=told):
+        sent(application, "s1", 1)
+    with application.pipeline.lock:
+        assert len(application.engine.window) == 0
+    # A warning alone is noted.
+    outcome = sent(application, "s2", 2, "room='r' value='99'")
+    assert outcome.status.value == "accepted"
+    assert "violates shapes" in outcome.warnings[0]
+
+
+def test_wrong_shapes_are_faults_of_the_deployment(shaped: Callable[[str], Settings]) -> None:
+    settings = shaped("note")
+    settings.shapes.files[0].write_text(SHAPES + " :SensorShape sh:node :SensorShape .")
+    (fault,) = faults(settings)
+    assert isinstance(fault, ShapesError)
+    assert "recursive" in str(fault)
+    assert f"{settings.shapes.files[0]}:2:1" in str(fault)
