@@ -21,7 +21,7 @@ EXTRAS: Final[Mapping[str, tuple[str, ...]]] = {
     "notebook": ("IPython", "rdflib"),
     "editor": ("lsprotocol", "pygls"),
     "geo": ("numpy", "pyproj", "shapely"),
-    "shapes": ("pyparsing", "pyshacl", "rdflib"),
+    "shapes": ("pyshacl", "rdflib"),
 }
 """The modules of each extra in pyproject.toml."""
 

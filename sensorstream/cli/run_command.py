@@ -306,7 +306,7 @@ def command(events: Path | None, watched: bool, **given: Any) -> None:
         if mapping:
             raise click.UsageError("--mapping goes with --messages: events are graphs already")
         if not options.queries and not options.made_of.rules and not options.shapes:
-            raise click.UsageError("expected --query, --rules or --shapes with --events")
+            raise click.UsageError("expected --query or --rules, or --shapes, with --events")
         if "line" in named:
             raise click.UsageError("--line is for --messages: events have numbers or xsd:dateTime")
         if is_given("config"):

@@ -24,7 +24,7 @@ IS_A: Final = f"<{RDF}type>/<{RDFS}subClassOf>*"
 
 
 @frozen
-class Component:
+class CoreComponent:
     """A constraint component: its pattern, the message, and the variables of a violation."""
 
     pattern: str
@@ -34,39 +34,41 @@ class Component:
     """The variable of what is at fault."""
 
 
-def _test(condition: str, message: str) -> Component:
+def _test(condition: str, message: str) -> CoreComponent:
     """A component that value nodes meet for which a condition is true, and has no error."""
-    return Component(f"$values FILTER(!COALESCE({condition}, false))", message)
+    return CoreComponent(f"$values FILTER(!COALESCE({condition}, false))", message)
 
 
-def _range(operator: str, message: str) -> Component:
+def _range(operator: str, message: str) -> CoreComponent:
     return _test(f"?$value {operator} $p", f"{message} $p")
 
 
-def _length(operator: str, message: str) -> Component:
+def _length(operator: str, message: str) -> CoreComponent:
     return _test(f"STRLEN(STR(?$value)) {operator} $p", message)
 
 
-def _pair(operator: str, message: str) -> Component:
+def _pair(operator: str, message: str) -> CoreComponent:
     pattern = f"$values ?$this $p ?other FILTER(!COALESCE(?$value {operator} ?other, false))"
-    return Component(pattern, f"not {message} each value of $p", ("this", "value", "other"))
+    return CoreComponent(pattern, f"not {message} each value of $p", ("this", "value", "other"))
 
 
-def _count(operator: str, message: str) -> Component:
+def _count(operator: str, message: str) -> CoreComponent:
     pattern = (
         "{ SELECT ?$this (COUNT(DISTINCT ?$value) AS ?n) { $domain OPTIONAL { $values } } "
         f"GROUP BY ?$this HAVING (COUNT(DISTINCT ?$value) {operator} $p) }}"
     )
-    return Component(pattern, message, ("this",))
+    return CoreComponent(pattern, message, ("this",))
 
 
-def _qualified(operator: str, message: str) -> Component:
+def _qualified(operator: str, message: str) -> CoreComponent:
     pattern = _count(operator, message).pattern
-    return Component(pattern.replace("{ $values }", "{ $conforming }"), message, ("this",))
+    return CoreComponent(pattern.replace("{ $values }", "{ $conforming }"), message, ("this",))
 
 
-CORE: Final[Mapping[str, Component]] = {
-    "class": Component(f"$values FILTER NOT EXISTS {{ ?$value {IS_A} $p }}", "no instance of $p"),
+CORE: Final[Mapping[str, CoreComponent]] = {
+    "class": CoreComponent(
+        f"$values FILTER NOT EXISTS {{ ?$value {IS_A} $p }}", "no instance of $p"
+    ),
     "datatype": _test("DATATYPE(?$value) = $p$valid", "no valid literal of $p"),
     "nodeKind": _test("$kind", "not of the kind $p"),
     "minCount": _count("<", "fewer than $p values"),
@@ -79,36 +81,36 @@ CORE: Final[Mapping[str, Component]] = {
     "maxLength": _length("<=", "longer than $p characters"),
     "pattern": _test("REGEX(STR(?$value), $p, $flags)", "does not match $p"),
     "languageIn": _test("$languages", "in none of the languages $terms"),
-    "uniqueLang": Component(
+    "uniqueLang": CoreComponent(
         "{ SELECT ?$this ?language (COUNT(DISTINCT ?$value) AS ?n) "
         '{ $values BIND(LANG(?$value) AS ?language) FILTER(?language != "") } '
         "GROUP BY ?$this ?language HAVING (COUNT(DISTINCT ?$value) > 1) }",
         "several values in the language {?language}",
         ("this", "language"),
     ),
-    "equals": Component(
+    "equals": CoreComponent(
         "{ $values MINUS { ?$this $p ?$value } } UNION "
         "{ $domain ?$this $p ?$value MINUS { $values } }",
         "not the same values as $p",
     ),
-    "disjoint": Component("$values ?$this $p ?$value", "also a value of $p"),
+    "disjoint": CoreComponent("$values ?$this $p ?$value", "also a value of $p"),
     "lessThan": _pair("<", "less than"),
     "lessThanOrEquals": _pair("<=", "at most"),
-    "hasValue": Component(
+    "hasValue": CoreComponent(
         "$domain MINUS { $values FILTER(SAMETERM(?$value, $p)) }", "no value $p", ("this",)
     ),
-    "in": Component("$values MINUS { VALUES ?$value { $terms } }", "none of $terms"),
-    "closed": Component(
+    "in": CoreComponent("$values MINUS { VALUES ?$value { $terms } }", "none of $terms"),
+    "closed": CoreComponent(
         "$values ?$value ?path ?object FILTER(?path NOT IN ($allowed))",
         "{?path} is not a property of the shape",
         ("this", "path", "object"),
         "object",
     ),
-    "not": Component("$values MINUS { $shape }", "conforms to $p"),
-    "node": Component("$values $shape", "does not conform to $p"),
-    "and": Component("$values { $any }", "does not conform to all of $terms"),
-    "or": Component("$values $all", "conforms to none of $terms"),
-    "xone": Component(
+    "not": CoreComponent("$values MINUS { $shape }", "conforms to $p"),
+    "node": CoreComponent("$values $shape", "does not conform to $p"),
+    "and": CoreComponent("$values { $any }", "does not conform to all of $terms"),
+    "or": CoreComponent("$values $all", "conforms to none of $terms"),
+    "xone": CoreComponent(
         "$values { SELECT ?$value (COUNT(DISTINCT ?k) AS ?n) { $values OPTIONAL { $numbered } } "
         "GROUP BY ?$value HAVING (COUNT(DISTINCT ?k) != $others) }",
         "does not conform to exactly one of $terms",

@@ -59,7 +59,7 @@ class Validator:
             ShapesError: they are not well-formed, with what was expected.
             MissingExtra: pySHACL is not installed.
         """
-        require("shapes", "to validate shapes")
+        require("shapes", "the validation by shapes")
         from pyshacl.entrypoints import meta_validate
 
         # It would tell of each literal that is not valid; that is for the shapes to find.

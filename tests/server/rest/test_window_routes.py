@@ -45,3 +45,11 @@ def test_pages_follow_one_another_to_the_end(client: httpx.Client) -> None:
 def test_the_totals_alone_can_be_asked_for(client: httpx.Client) -> None:
     answer = client.get("/window", params={"limit": 0}).json()
     assert (answer["total"], answer["individuals"], answer["next"]) == (5, [], None)
+
+
+def test_the_report_of_shapes_is_json_or_turtle(client: httpx.Client) -> None:
+    assert client.get("/shapes/report").json() == {"conforms": True, "results": []}
+    answer = client.get("/shapes/report", headers={"Accept": "text/turtle"})
+    assert answer.headers["content-type"].startswith("text/turtle")
+    assert "sh:conforms true" in answer.text
+    assert client.get("/shapes/report", headers={"Accept": "text/html"}).status_code == 406
