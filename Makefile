@@ -10,7 +10,7 @@ REASONERS := $(VENV)/cache/sensorstream/reasoners.aot
 CACHE := XDG_CACHE_HOME=$(CURDIR)/$(VENV)/cache
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint packages release conformance reference campaign endurance grammars pictures bench clean
+.PHONY: help demo test lint packages release conformance docs reference campaign endurance grammars pictures bench clean
 
 help:  ## this list
 	@sed -n 's/^\([a-z]*\):.*##  *\(.*\)/make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
@@ -36,6 +36,9 @@ release: $(READY)  ## the same, and a tag, if nothing is in its way
 
 conformance: $(READY)  ## the W3C and RML suites, into docs/understand/conformance.md
 	$(BIN)/python -m tests.w3c.conformance
+
+docs: $(READY)  ## the site of the documents, which 'sensorstream docs' serves
+	$(BIN)/python -m tests.package.site
 
 reference: $(READY)  ## the reference tables of docs, from the code, and the licences in NOTICE
 	$(BIN)/python -m tests.reference
@@ -77,7 +80,7 @@ bench: $(READY)  ## the papers' evaluations, and the core before and after: tabl
 	$(BIN)/python -m benchmarks.lasting
 
 clean:  ## remove what was made here
-	rm -rf $(VENV) build dist
+	rm -rf $(VENV) build dist site
 
 $(READY): requirements.txt requirements-dev.txt pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit("SensorStream needs Python 3.11 or newer; this is " + sys.version.split()[0]) if sys.version_info < (3, 11) else None'

@@ -66,6 +66,7 @@ COMMANDS: Final[Mapping[str, str]] = {
     "restore": "Make a deployment of a backup, in a folder that is new or empty.",
     "backfill": "Fill history from folders and archives of XML messages.",
     "demo": "See the main job live, in about a minute.",
+    "docs": "Serve the documents of this version to a browser.",
 }
 """Name and sentence of each command; its module is imported when it is called."""
 

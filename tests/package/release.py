@@ -16,6 +16,7 @@ from typing import Any, Final
 
 import yaml
 
+from tests.package import site
 from tests.package.building import ROOT, build
 from tests.package.every_python import pythons, try_out
 
@@ -79,6 +80,7 @@ def main(arguments: list[str]) -> int:
         print(each)
     if found:
         return 1
+    site.build()
     _, wheel = make(OUT)
     for (major, minor), python in pythons().items():
         with tempfile.TemporaryDirectory(prefix="sensorstream-release-") as name:
