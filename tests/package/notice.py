@@ -19,6 +19,7 @@ _PLAIN: Final = {
     "3-Clause BSD License": "BSD-3-Clause",
     "Apache 2": "Apache-2.0",
     "Apache 2.0": "Apache-2.0",
+    "Apache License": "Apache-2.0",
     "Apache Software License": "Apache-2.0",
     "BSD 3-Clause License": "BSD-3-Clause",
     "BSD License": "BSD",
@@ -49,7 +50,8 @@ def licence(package: str) -> str:
         if each.startswith("License :: ")
     ]
     stated = [told["License-Expression"], told["License"], " or ".join(classes)]
-    words = next((each for each in stated if each), "")
+    # Some give the whole text in place of its name.
+    words = next((each.partition("\n")[0] for each in stated if each), "")
     return _PLAIN.get(words, words)
 
 

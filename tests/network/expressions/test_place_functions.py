@@ -240,6 +240,6 @@ def test_without_the_extra_the_text_is_refused(monkeypatch: pytest.MonkeyPatch) 
 
 def test_the_page_names_all_functions() -> None:
     text = PAGE.read_text(encoding="utf-8")
-    table = text.partition("<!-- table: places -->")[2].partition("<!-- end of table -->")[0]
+    table = text.partition("<!-- places -->")[2].partition("<!-- end of places -->")[0]
     told = set(re.findall(r"`(\w+)", table))
     assert {GEOF + name for name in told} == PLACE_FUNCTIONS.keys()
