@@ -15,7 +15,7 @@ from sensorstream.spark.source_tables import SOURCE_TABLES, ColumnComparison, Co
 from tests.spark.conftest import EX, LINE, SCHEMA
 
 
-def rows(url: str, text: str) -> list[tuple[object, ...]]:
+def rows(url: str, text: str) -> list[tuple[int, ...]]:
     with closing(connect(url)) as connection, connection, connection.cursor() as cursor:
         cursor.execute(text)
         return cursor.fetchall()
