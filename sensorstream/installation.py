@@ -17,6 +17,7 @@ EXTRAS: Final[Mapping[str, tuple[str, ...]]] = {
     "kafka": ("aiokafka",),
     "oidc": ("cryptography", "jwt"),
     "editor": ("lsprotocol", "pygls"),
+    "geo": ("numpy", "pyproj", "shapely"),
 }
 """The modules of each extra in pyproject.toml."""
 

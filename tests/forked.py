@@ -29,7 +29,7 @@ from typing import Any, Final
 
 import pytest
 
-_COMMAND: Final = "sensorstream"
+_COMMANDS: Final = ("sensorstream", "sensorstream.cli.demo.demo_server")
 _IMPORTED: Final = (
     *(
         "sensorstream.app.application",
@@ -51,7 +51,7 @@ _MOST: Final = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class _Wanted:
-    """A process to begin: as in :class:`subprocess.Popen`."""
+    """A process to begin: as in :class:`subprocess.Popen`; its module is the first argument."""
 
     arguments: Sequence[str]
     folder: str
@@ -99,7 +99,7 @@ class _Origin:
 
 
 class _Process(_Popen):  # type: ignore[valid-type, misc]
-    """One of ``python -m sensorstream`` is a fork; all others are as usual."""
+    """A process of one of the modules above is a fork; all others are as usual."""
 
     origin: _Origin
 
@@ -109,7 +109,8 @@ class _Process(_Popen):  # type: ignore[valid-type, misc]
         environment = dict(os.environ if environment is None else environment)
         if (
             isinstance(args, str | bytes | os.PathLike)
-            or [str(each) for each in args[:3]] != [sys.executable, "-m", _COMMAND]
+            or [str(each) for each in args[:2]] != [sys.executable, "-m"]
+            or args[2] not in _COMMANDS
             or (preexec, close, tuple(passed), shell) != (None, True, (), False)
             or (gid, gids, uid, umask, group) != (None, None, None, -1, -1)
             or _of_python(environment) != _of_python(os.environ)
@@ -118,7 +119,7 @@ class _Process(_Popen):  # type: ignore[valid-type, misc]
             super()._execute_child(args, executable, *rest)
             return
         wanted = _Wanted(
-            [os.fspath(each) for each in args[3:]],
+            [os.fspath(each) for each in args[2:]],
             str(Path.cwd()) if folder is None else os.fspath(folder),
             environment,
             session,
@@ -186,7 +187,7 @@ def _begun(wanted: _Wanted, files: Sequence[int]) -> None:
     tempfile.tempdir = None
     random.seed()
     sys.path[0] = wanted.folder
-    sys.argv = ["-m", *wanted.arguments]
+    sys.argv = ["-m", *wanted.arguments[1:]]
     sys.stdin = open(0, closefd=False)  # noqa: SIM115
     sys.stdout, sys.stderr = _writer(1, "strict"), _writer(2, "backslashreplace")
 
@@ -201,12 +202,12 @@ def _writer(number: int, errors: str) -> io.TextIOWrapper:
     )
 
 
-def _serve(asked: socket.socket) -> bool:
-    """Fork what is asked for, until nobody is there to ask; true in such a fork."""
+def _serve(asked: socket.socket) -> str:
+    """Fork what is asked for, until nobody is there to ask; in such a fork, its module."""
     while True:
         said, files, _, _ = socket.recv_fds(asked, _MOST, 3)
         if not said:
-            return False
+            return ""
         reader, writer = os.pipe()
         middle = os.fork()
         if middle == 0:
@@ -219,8 +220,9 @@ def _serve(asked: socket.socket) -> bool:
             # Numbers that are in no one's way.
             kept = [os.dup2(each, 1000 + n) for n, each in enumerate(files)]
             asked.close()
-            _begun(pickle.loads(said), kept)
-            return True
+            wanted = pickle.loads(said)
+            _begun(wanted, kept)
+            return str(wanted.arguments[0])
         os.close(writer)
         for each in files:
             os.close(each)
@@ -237,10 +239,11 @@ def main() -> None:
         importlib.import_module(each)
     gc.freeze()
     gc.enable()
+    module = ""
     with socket.socket(fileno=int(sys.argv[1])) as asked, suppress(KeyboardInterrupt):
-        if not _serve(asked):
-            return
-    runpy.run_module(_COMMAND, run_name="__main__", alter_sys=True)
+        module = _serve(asked)
+    if module:
+        runpy.run_module(module, run_name="__main__", alter_sys=True)
 
 
 if __name__ == "__main__":

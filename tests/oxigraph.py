@@ -30,7 +30,8 @@ from sensorstream.rules.conditions import ConditionQuery
 from sensorstream.sparql import algebra
 from sensorstream.sparql.algebra import Expression, Query
 from sensorstream.sparql.answerable import GRAPHS, read_answerable
-from sensorstream.sparql.extensions import EXTENSIONS, Extension
+from sensorstream.sparql.extensions import EXTENSIONS
+from sensorstream.sparql.functions import Extension
 from sensorstream.sparql.query_printer import query_text
 from sensorstream.sparql.variable_scope import certain, in_scope
 from sensorstream.sparql.walk import nodes, rebuilt, replaced
@@ -40,7 +41,7 @@ _KEPT_AS_WRITTEN: Final = frozenset({xsd.STRING, RDF_LANG_STRING})
 
 def _for_oxigraph(extension: Extension) -> Callable[..., OxigraphTerm | None]:
     def function(*terms: OxigraphTerm) -> OxigraphTerm | None:
-        if len(terms) != 2 or any(isinstance(term, ox.Triple) for term in terms):
+        if any(isinstance(term, ox.Triple) for term in terms):
             return None
         found = extension(*map(from_oxigraph, terms))
         return None if found is None else to_oxigraph(found)

@@ -114,7 +114,9 @@ class KindScope:
             case algebra.FunctionCall(function, _) if function in CASTS:
                 return frozenset((xsd.DECIMAL if function in NUMERIC_TYPES else str(function),))
             case algebra.FunctionCall(function, _) if function in EXTENSIONS:
-                return frozenset((EXTENSIONS[function].datatype,))
+                datatype = EXTENSIONS[function].datatype
+                kind = xsd.DECIMAL if datatype in NUMERIC_TYPES else datatype
+                return frozenset((kind,)) if kind is not None and kind in SAMPLES else None
             case algebra.Arithmetic() | algebra.Sign() | algebra.Call():
                 return self._results(expression) or None
         return None

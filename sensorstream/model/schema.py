@@ -16,14 +16,14 @@ from typing import Final, TypeAlias
 from sensorstream.model import owl, rdf, rdfs
 from sensorstream.model.terms import IRI, BlankNode, Literal, Subject, Term, Triple
 from sensorstream.model.vocabulary import OWL, RDF, RDFS
-from sensorstream.model.xsd import GEO_WKT, XSD
+from sensorstream.model.xsd import GEO_JSON, GEO_WKT, XSD
 
 Closure: TypeAlias = Mapping[IRI, frozenset[IRI]]
 
 _CLASS_KINDS: Final = frozenset({f"{OWL}Class", f"{RDFS}Class"})
 _DATATYPE: Final = IRI(f"{RDFS}Datatype")
 _LITERAL_TYPES: Final = frozenset(
-    {f"{RDFS}Literal", f"{RDF}langString", f"{RDF}PlainLiteral", GEO_WKT}
+    {f"{RDFS}Literal", f"{RDF}langString", f"{RDF}PlainLiteral", GEO_WKT, GEO_JSON}
 )
 _NONE: Final[frozenset[IRI]] = frozenset()
 
@@ -140,7 +140,7 @@ def _inverted(closed: Closure) -> dict[IRI, frozenset[IRI]]:
 
 
 def is_datatype(name: str) -> bool:
-    """Whether an IRI names a type of literals of XSD, RDF or GeoSPARQL (WKT)."""
+    """Whether an IRI names a type of literals of XSD, RDF or GeoSPARQL."""
     return name.startswith(XSD) or name in _LITERAL_TYPES
 
 

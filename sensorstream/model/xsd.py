@@ -20,6 +20,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 from xml.parsers import expat
 
 from sensorstream.errors import TermError
+from sensorstream.model.geometry import Geometry, has_geometry, read_geometry
 from sensorstream.model.numerals import decimal_text
 
 XSD: Final = "http://www.w3.org/2001/XMLSchema#"
@@ -38,6 +39,7 @@ DURATION: Final = f"{XSD}duration"
 DAY_TIME_DURATION: Final = f"{XSD}dayTimeDuration"
 YEAR_MONTH_DURATION: Final = f"{XSD}yearMonthDuration"
 GEO_WKT: Final = "http://www.opengis.net/ont/geosparql#wktLiteral"
+GEO_JSON: Final = "http://www.opengis.net/ont/geosparql#geoJSONLiteral"
 RDF_LANG_STRING: Final = "http://www.w3.org/1999/02/22-rdf-syntax-ns#langString"
 RDF_XML_LITERAL: Final = "http://www.w3.org/1999/02/22-rdf-syntax-ns#XMLLiteral"
 
@@ -111,7 +113,7 @@ class TimelineMoment(NamedTuple):
 
 
 Time: TypeAlias = TimelineMoment | Duration
-Value: TypeAlias = str | bool | int | float | Decimal | Time
+Value: TypeAlias = str | bool | int | float | Decimal | Time | Geometry
 
 
 def duration_text(length: Duration, datatype: str = DURATION) -> str:
@@ -292,6 +294,8 @@ def parse(lexical: str, datatype: str) -> Value:
         TermError: the form is not in the datatype's lexical space.
     """
     found = DATATYPES.get(datatype)
+    if datatype in (GEO_WKT, GEO_JSON) and has_geometry():
+        return read_geometry(lexical, is_json=datatype == GEO_JSON)
     if found is None or found.read is None or found.form is None:
         return lexical
     match = found.form.fullmatch(lexical.strip())

@@ -41,6 +41,11 @@ from sensorstream.network.operators.group_by import GroupOperator, columns_of
 from sensorstream.network.operators.join import JoinOperator, Sides
 from sensorstream.network.operators.matching import Matching, MatchTest, mark, minus, optional
 from sensorstream.network.operators.path_closure import ClosureOperator
+from sensorstream.network.operators.place_join import (
+    PlaceJoinOperator,
+    PlaceMatching,
+    constant_places,
+)
 from sensorstream.network.operators.row_operators import (
     ConstantOperator,
     DistinctOperator,
@@ -54,9 +59,10 @@ from sensorstream.network.operators.scoped_join import OLDEST, ByNumber, InScope
 from sensorstream.network.operators.thresholds import BeyondOperator, ThresholdsOperator
 from sensorstream.network.ordering import order_of
 from sensorstream.network.plan import nodes as plans
-from sensorstream.network.plan.conjunction import Conjunction, assembled
+from sensorstream.network.plan.conjunction import Conjunction, assembled, places_between
 from sensorstream.network.plan.paths import add_path
 from sensorstream.network.plan.plan_text import plan_text, stream_text
+from sensorstream.network.plan.planner import expressions_of
 from sensorstream.network.query_sources import DEFAULT, Knowledge, TripleSource
 from sensorstream.network.reevaluate import Reevaluated
 from sensorstream.network.rows import TIMES, Row, rearranged, shown, slots_of
@@ -174,6 +180,8 @@ class _Builder:
                     if one.timed
                     else JoinOperator(one, other, output)
                 )
+            case plans.PlaceJoinPlan():
+                return PlaceJoinOperator(plan, one, other)
             case plans.EqualsPlan():
                 return interval_joins.TimedJoin(plan, one, other)
             case plans.SeqPlan(_, _, tests, _, consumption):
@@ -184,6 +192,9 @@ class _Builder:
                 question = self._question(plan, one, other)
                 if one.timed:
                     return interval_joins.TimedMatching(plan, one, other, question)
+                places = places_between(expressions_of(plan), one.variables, other.variables)
+                if places is not None:
+                    return PlaceMatching(plan, one, other, question, places)
                 return Matching(plan, one, other, question)
             case plans.UnionPlan():
                 return (TimedUnion if one.timed else UnionOperator)(plan, inputs)
@@ -284,7 +295,8 @@ class _Builder:
         return InScope(held, scope, self._network.agenda, self._network.wake)
 
     def _thresholds(self, plan: plans.ThresholdsPlan) -> Node:
-        constants = Constants(plan.operator)
+        operator = plan.operator
+        constants = constant_places(operator) if isinstance(operator, IRI) else Constants(operator)
         source = plan.source
         if not isinstance(source, plans.Match):
             return ThresholdsOperator(self.built(source), plan.variable, plan.operator, constants)

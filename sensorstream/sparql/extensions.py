@@ -1,26 +1,19 @@
-"""The functions beyond SPARQL 1.1 that are named by an IRI, of two terms to a term.
+"""The functions beyond SPARQL 1.1 that are named by an IRI, of terms to a term.
 
 The network and Oxigraph compute them alike; SQL has none of them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from decimal import ROUND_HALF_EVEN, Context, Decimal
 from typing import Final
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from sensorstream.errors import TermError
+from sensorstream.errors import MissingExtra, TermError
+from sensorstream.installation import require
 from sensorstream.model import xsd
-from sensorstream.model.geometry import (
-    lies_within,
-    metres_between,
-    read_area,
-    read_point,
-    read_position,
-)
-from sensorstream.model.numerals import decimal_text, double_text
+from sensorstream.model.numerals import decimal_text
 from sensorstream.model.terms import IRI, Literal, Term, is_of
 from sensorstream.model.xsd import (
     DATE_TIMES,
@@ -30,36 +23,17 @@ from sensorstream.model.xsd import (
     datetime_of,
     moment_text,
 )
+from sensorstream.sparql.functions import Extension
+from sensorstream.sparql.place_functions import PLACE_FUNCTIONS
 from sensorstream.sparql.values import boolean, time_of
 
 LOCAL: Final = IRI("urn:sensorstream:function:local")
-SF_WITHIN: Final = IRI("http://www.opengis.net/def/function/geosparql/sfWithin")
-METRIC_DISTANCE: Final = IRI("http://www.opengis.net/def/function/geosparql/metricDistance")
 DIVIDE: Final = IRI("urn:sensorstream:function:divide")
 IS_OF: Final = IRI("urn:sensorstream:function:isOf")
 _PLACES: Final = Decimal("1e-18")
 """The precision of decimals, the same everywhere."""
 _MOST: Final = Decimal("1e20")
-
-
-@dataclass(frozen=True, slots=True)
-class Extension:
-    """A function of two arguments, and the datatype of its values.
-
-    ``value`` raises TermError where it has none; ``check`` raises it for a second argument with
-    which the function never has a value.
-    """
-
-    datatype: str
-    value: Callable[[Term, Term], Literal]
-    check: Callable[[Term], object]
-
-    def __call__(self, one: Term, other: Term) -> Literal | None:
-        """The value; None is an error."""
-        try:
-            return self.value(one, other)
-        except TermError:
-            return None
+_ARGUMENTS: Final = ("no", "one argument", "two arguments", "three arguments")
 
 
 def fault_of_call(function: IRI, arguments: Sequence[object]) -> str:
@@ -67,20 +41,22 @@ def fault_of_call(function: IRI, arguments: Sequence[object]) -> str:
     extension = EXTENSIONS.get(function)
     if extension is None:
         return ""
-    if len(arguments) != 2:
-        return f"expected two arguments, not {len(arguments)}"
-    constant = arguments[1]
-    if isinstance(constant, IRI | Literal):
-        try:
-            extension.check(constant)
-        except TermError as error:
-            return error.message
+    expected = len(extension.readers)
+    if len(arguments) != expected:
+        return f"expected {_ARGUMENTS[expected]}, not {len(arguments)}"
+    try:
+        if function in PLACE_FUNCTIONS:
+            require("geo", "it")
+        for read, argument in zip(extension.readers, arguments, strict=True):
+            if isinstance(argument, IRI | Literal):
+                read(argument)
+    except (MissingExtra, TermError) as error:
+        return error.message
     return ""
 
 
-def _local(time: Term, zone: Term) -> Literal:
+def _local(time: Term, there: ZoneInfo) -> Literal:
     """A dateTime in the offset of a time zone: the same moment."""
-    there = _zone(zone)
     moment = time_of(time)
     if (
         not isinstance(time, Literal)
@@ -116,32 +92,12 @@ def _zone(term: Term) -> ZoneInfo:
         ) from None
 
 
-def _sf_within(point: Term, area: Term) -> Literal:
-    """Whether a point lies within polygons (GeoSPARQL 1.1, 9.3.1), in a plane.
-
-    Both have the same reference system; without one, WKT is in CRS84.
-    """
-    polygons = read_area(_wkt(area))
-    reference, place = read_point(_wkt(point))
-    if reference != polygons.reference:
-        raise TermError(f"a point in <{reference}>, polygons in <{polygons.reference}>")
-    return boolean(lies_within(place, polygons))
-
-
-def _metric_distance(one: Term, other: Term) -> Literal:
-    """The distance of two points in metres (GeoSPARQL 1.1, geof:metricDistance), on a sphere."""
-    metres = metres_between(read_position(_wkt(one)), read_position(_wkt(other)))
-    return Literal(double_text(metres), xsd.DOUBLE)
-
-
-def _divide(one: Term, other: Term) -> Literal:
+def _divide(seconds: Decimal, length: Decimal) -> Literal:
     """The quotient of two lengths of time.
 
     Source: XPath Functions 3.1, op:divide-dayTimeDuration-by-dayTimeDuration; an xsd:duration
     without months is accepted.
     """
-    length = _divisor(other)
-    seconds = _seconds(one)
     if abs(seconds) >= _MOST * abs(length):
         raise TermError("the quotient is too large for a decimal")
     # Rounded once, from more digits than are kept.
@@ -167,17 +123,15 @@ def _seconds(term: Term) -> Decimal:
     return length.seconds
 
 
-def _wkt(term: Term) -> str:
-    if not isinstance(term, Literal) or term.datatype != xsd.GEO_WKT:
-        raise TermError(f"'{str(term)[:80]}' is no geo:wktLiteral")
-    return term.lexical
-
-
-def _is_of(value: Term, datatype: Term) -> Literal:
+def _is_of(value: Literal, datatype: IRI) -> Literal:
     """Whether the value of a literal is one of a datatype."""
-    if not isinstance(value, Literal):
-        raise TermError(f"{value.n3} is no literal")
-    return boolean(is_of(value, _datatype(datatype)))
+    return boolean(is_of(value, datatype))
+
+
+def _literal(term: Term) -> Literal:
+    if not isinstance(term, Literal):
+        raise TermError(f"{term.n3} is no literal")
+    return term
 
 
 def _datatype(term: Term) -> IRI:
@@ -187,12 +141,13 @@ def _datatype(term: Term) -> IRI:
     return term
 
 
+def _term(term: Term) -> Term:
+    return term
+
+
 EXTENSIONS: Final[Mapping[str, Extension]] = {
-    LOCAL: Extension(xsd.DATE_TIME, _local, _zone),
-    SF_WITHIN: Extension(xsd.BOOLEAN, _sf_within, lambda area: read_area(_wkt(area))),
-    METRIC_DISTANCE: Extension(
-        xsd.DOUBLE, _metric_distance, lambda point: read_position(_wkt(point))
-    ),
-    DIVIDE: Extension(xsd.DECIMAL, _divide, _divisor),
-    IS_OF: Extension(xsd.BOOLEAN, _is_of, _datatype),
+    LOCAL: Extension(xsd.DATE_TIME, (_term, _zone), _local),
+    DIVIDE: Extension(xsd.DECIMAL, (_seconds, _divisor), _divide),
+    IS_OF: Extension(xsd.BOOLEAN, (_literal, _datatype), _is_of),
+    **PLACE_FUNCTIONS,
 }

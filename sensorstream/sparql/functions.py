@@ -77,6 +77,26 @@ class Builtin:
     traits: frozenset[Trait]
 
 
+@dataclass(frozen=True, slots=True)
+class Extension:
+    """A function named by an IRI, and the datatype of its values; None: one that depends on them.
+
+    ``readers`` read its arguments: each raises TermError for a term with which the function never
+    has a value. ``value``, of what they read, raises it where there is none.
+    """
+
+    datatype: str | None
+    readers: tuple[Callable[[Term], Any], ...]
+    value: Callable[..., Literal]
+
+    def __call__(self, *terms: Term) -> Literal | None:
+        """The value; None is an error."""
+        try:
+            return self.value(*[read(term) for read, term in zip(self.readers, terms, strict=True)])
+        except TermError:
+            return None
+
+
 def _str(term: Term | None) -> Term | None:
     if type(term) is Literal:
         return Literal(term.lexical)

@@ -6,6 +6,7 @@ import json
 import os
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
@@ -16,8 +17,17 @@ from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.remote.webelement import WebElement
 
 from sensorstream import Client
-from tests.console.conftest import Keyed
 from tests.waiting import eventually
+
+
+@dataclass(frozen=True)
+class Keyed:
+    """A server of the console, and the key of an administrator."""
+
+    url: str
+    key: str
+    log: Path = Path()
+
 
 _FACE: Final = (
     "<Message><Event id='9'><Tracker type='FaceTracker'><TimeStamp value='{0}'/>"
@@ -28,77 +38,104 @@ _PICTURES: Final = "PICTURES_OF_PAGES"
 """The variable that names the folder for pictures of the pages; without it, none are made."""
 
 
-def open_page(browser: webdriver.Chrome, keyed: Keyed, path: str) -> None:
-    """Go to a page of the console, as somebody who is signed in."""
-    browser.get(f"{keyed.url}/console{path}")
-    if "/sign-in" in browser.current_url:
-        browser.find_element(By.NAME, "key").send_keys(keyed.key)
-        browser.find_element(By.TAG_NAME, "button").click()
+class Pages:
+    """The pages of a console, as who is signed in sees them, and a client of the server."""
 
+    def __init__(self, browser: webdriver.Chrome, keyed: Keyed, client: Client) -> None:
+        self.browser = browser
+        self.keyed = keyed
+        self.client = client
 
-def send_face(client: Client, number: int, certainty: int = 100) -> str:
-    """Send a message of a face tracker; the id of the message."""
-    return str(client.send(_FACE.format(number, certainty))["message_id"])
+    def open(self, path: str, *texts: str) -> None:
+        """Go to a page of the console, and wait until these texts stand there."""
+        self.browser.get(f"{self.keyed.url}/console{path}")
+        if "/sign-in" in self.browser.current_url:
+            self.browser.find_element(By.NAME, "key").send_keys(self.keyed.key)
+            self.browser.find_element(By.TAG_NAME, "button").click()
+        self.see(*texts)
 
+    def see(self, *texts: str) -> None:
+        """Wait until the page has all these texts at once."""
+        eventually(lambda: all(each in self.shown() for each in texts))
 
-def field(browser: webdriver.Chrome, label: str) -> WebElement:
-    """The field of a form with this label."""
-    return browser.find_element(By.CSS_SELECTOR, f"main [aria-label={json.dumps(label)}]")
+    def miss(self, text: str) -> None:
+        """Wait until the page does not have this text."""
+        eventually(lambda: text not in self.shown())
 
+    def send_face(self, number: int, certainty: int = 100) -> str:
+        """Send a message of a face tracker; the id of the message."""
+        return str(self.client.send(_FACE.format(number, certainty))["message_id"])
 
-def press(browser: webdriver.Chrome, name: str) -> None:
-    """Press the button with this name, the first if there are more."""
-    _click(browser, f"//main//button[normalize-space()={json.dumps(name)}]")
+    def field(self, label: str) -> WebElement:
+        """The field of a form with this label."""
+        return self.find(f"main [aria-label={json.dumps(label)}]")
 
+    def find(self, selector: str) -> WebElement:
+        """The first element that a selector of CSS chooses."""
+        return self.browser.find_element(By.CSS_SELECTOR, selector)
 
-def _click(browser: webdriver.Chrome, path: str) -> None:
-    """Click what stands there, once it does: a live page may just draw it anew."""
+    def has(self, selector: str) -> bool:
+        """Whether a selector of CSS chooses anything."""
+        return bool(self.browser.find_elements(By.CSS_SELECTOR, selector))
 
-    def is_clicked() -> bool:
+    def press(self, name: str) -> None:
+        """Press the button with this name, the first if there are more."""
+        self._click(f"//main//button[normalize-space()={json.dumps(name)}]")
+
+    def show(self, name: str) -> None:
+        """Show another part of the page."""
+        self._click(f"//*[@role='tab'][normalize-space()='{name}']")
+
+    def follow(self, text: str) -> None:
+        """Follow the link that has this text, the first if there are more."""
+        self._click(f"//main//a[contains(normalize-space(), {json.dumps(text)})]")
+
+    def _click(self, path: str) -> None:
+        """Click what stands there, once it does: a live page may just draw it anew."""
+
+        def is_clicked() -> bool:
+            with suppress(WebDriverException):
+                self.browser.find_element(By.XPATH, path).click()
+                return True
+            return False
+
+        eventually(is_clicked)
+
+    def write(self, text: str) -> None:
+        """Replace the text of the page's editor, as if it were pasted, once it takes keys."""
+        ready = ".cm-content[contenteditable=true]"
+        eventually(lambda: self.has(ready))
+        self.find(ready).send_keys(Keys.CONTROL + "a")
+        self.browser.execute_cdp_cmd("Input.insertText", {"text": text})
+
+    def turn_shade(self) -> None:
+        """Turn the pages dark, or light again."""
+        self.find("header [aria-label='Light or dark']").click()
+
+    def is_dark(self) -> bool:
+        """Whether the page is dark."""
+        return self.has("body.body--dark")
+
+    def marked(self) -> list[str]:
+        """The words of the editor that are marked as faults."""
         with suppress(WebDriverException):
-            browser.find_element(By.XPATH, path).click()
-            return True
-        return False
+            found = self.browser.find_elements(By.CSS_SELECTOR, ".editor .fault")
+            return [each.text for each in found]
+        return ["the page was just drawn anew"]
 
-    eventually(is_clicked)
+    def shown(self) -> str:
+        """What stands on the page; nothing while another one comes."""
+        with suppress(WebDriverException):
+            return self.browser.find_element(By.TAG_NAME, "main").text
+        return ""
 
+    def faults(self) -> list[str]:
+        """What the browser's console has said since it was asked last."""
+        get_log: Callable[[str], list[dict[str, object]]] = self.browser.get_log
+        return [str(each["message"]) for each in get_log("browser")]
 
-def write(browser: webdriver.Chrome, text: str) -> None:
-    """Replace the text of the page's editor, as if it were pasted, once it takes keys."""
-    ready = ".cm-content[contenteditable=true]"
-    eventually(lambda: browser.find_elements(By.CSS_SELECTOR, ready))
-    editor = browser.find_element(By.CSS_SELECTOR, ready)
-    editor.send_keys(Keys.CONTROL + "a")
-    browser.execute_cdp_cmd("Input.insertText", {"text": text})
-
-
-def marked(browser: webdriver.Chrome) -> list[str]:
-    """The words of the editor that are marked as faults."""
-    with suppress(WebDriverException):
-        return [each.text for each in browser.find_elements(By.CSS_SELECTOR, ".editor .fault")]
-    return ["the page was just drawn anew"]
-
-
-def follow(browser: webdriver.Chrome, text: str) -> None:
-    """Follow the link that has this text, the first if there are more."""
-    _click(browser, f"//main//a[contains(normalize-space(), {json.dumps(text)})]")
-
-
-def shown(browser: webdriver.Chrome) -> str:
-    """What stands on the page; nothing while another one comes."""
-    with suppress(WebDriverException):
-        return browser.find_element(By.TAG_NAME, "main").text
-    return ""
-
-
-def faults(browser: webdriver.Chrome) -> list[str]:
-    """What the browser's console says."""
-    get_log: Callable[[str], list[dict[str, object]]] = browser.get_log
-    return [str(each["message"]) for each in get_log("browser")]
-
-
-def take_picture(browser: webdriver.Chrome, name: str) -> None:
-    """Keep how the page looks, for the documentation, where a run asks for pictures."""
-    folder = os.environ.get(_PICTURES)
-    if folder is not None:
-        browser.save_screenshot(str(Path(folder) / f"{name}.png"))
+    def take_picture(self, name: str) -> None:
+        """Keep how the page looks, for the documentation, where a run asks for pictures."""
+        folder = os.environ.get(_PICTURES)
+        if folder is not None:
+            self.browser.save_screenshot(str(Path(folder) / f"{name}.png"))

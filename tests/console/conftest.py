@@ -6,13 +6,14 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 from selenium import webdriver
 
+from sensorstream import Client
 from sensorstream.cli.demo.server_process import ServerProcess
+from tests.console.browsing import Keyed, Pages
 from tests.forked import commands_are_forks as commands_are_forks
 
 CLI = [sys.executable, "-m", "sensorstream"]
@@ -21,14 +22,9 @@ _OPTIONS = (
     *("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
     *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
     "--window-size=1300,850",
+    # Half of the work on a page was to draw its transitions.
+    "--force-prefers-reduced-motion",
 )
-
-
-@dataclass(frozen=True)
-class Keyed:
-    url: str
-    key: str
-    log: Path = Path()
 
 
 @pytest.fixture(scope="package")
@@ -62,3 +58,12 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[webdriver.Chro
     chrome = webdriver.Chrome(options=options, service=webdriver.ChromeService(driver))
     yield chrome
     chrome.quit()
+
+
+@pytest.fixture
+def pages(keyed: Keyed, browser: webdriver.Chrome) -> Iterator[Pages]:
+    """The pages of the server, in which the browser finds no fault."""
+    with Client(keyed.url, key=keyed.key) as client:
+        made = Pages(browser, keyed, client)
+        yield made
+    assert made.faults() == []

@@ -6,7 +6,7 @@ The colours within editors, and the arrows of trees, are those of the libraries:
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from importlib.resources import files
 from urllib.parse import quote
 
@@ -14,10 +14,9 @@ import pytest
 from selenium import webdriver
 
 from sensorstream import Client
-from tests.console.browsing import open_page, send_face, shown
-from tests.console.conftest import Keyed
+from tests.console.browsing import Keyed, Pages
+from tests.waiting import eventually
 
-Eventually = Callable[[Callable[[], object]], None]
 AXE = (files("axe_core_python") / "axe.min.js").read_text("utf-8")
 RUN = """
 const [rules, done] = arguments;
@@ -33,7 +32,6 @@ COLOURS: dict[str, object] = {
 SHADES: dict[str, dict[str, object]] = {"light": {}, "dark": COLOURS}
 SETTLED = "return document.getAnimations().every(each => each.playState !== 'running')"
 IRI = "http://sensorstream.example/tracking#human-990"
-DARK = "body.body--dark"
 QUERY = """PREFIX : <http://sensorstream.example/tracking#>
 REGISTER QUERY <urn:x:seen> AS SELECT RSTREAM (COUNT(?p) AS ?n) { ?p a :Human }"""
 PAGES = {
@@ -61,42 +59,33 @@ PAGES = {
 
 
 @pytest.fixture(scope="module")
-def known(keyed: Keyed) -> Iterator[dict[str, str]]:
+def known(keyed: Keyed, browser: webdriver.Chrome) -> Iterator[dict[str, str]]:
     """A message with an alert, and a query."""
     with Client(keyed.url, key=keyed.key) as client:
-        message = send_face(client, 990, certainty=10)
+        message = Pages(browser, keyed, client).send_face(990, certainty=10)
         client.register(QUERY)
         yield {"message": message, "alert": f"{message}-1"}
         client.unregister("urn:x:seen")
 
 
 @pytest.mark.parametrize("path", PAGES)
-def test_a_page_can_be_used_by_everybody(
-    path: str,
-    keyed: Keyed,
-    known: dict[str, str],
-    browser: webdriver.Chrome,
-    eventually: Eventually,
-) -> None:
+def test_a_page_can_be_used_by_everybody(path: str, pages: Pages, known: dict[str, str]) -> None:
     try:
-        browser.set_window_size(375, 800)
-        open_page(browser, keyed, path.format(**known))
-        eventually(lambda: PAGES[path] in shown(browser))
+        pages.browser.set_window_size(375, 800)
+        pages.open(path.format(**known), PAGES[path])
         width = "return [document.documentElement.scrollWidth, window.innerWidth]"
-        wide, there = browser.execute_script(width)
+        wide, there = pages.browser.execute_script(width)
         assert wide <= there
-        browser.set_window_size(1300, 850)
-        browser.execute_script(AXE)
+        pages.browser.set_window_size(1300, 850)
+        pages.browser.execute_script(AXE)
         for shade, rules in SHADES.items():
-            found = json.loads(browser.execute_async_script(RUN, rules))
+            found = json.loads(pages.browser.execute_async_script(RUN, rules))
             assert found == [], shade
-            browser.find_element("css selector", "[aria-label='Light or dark']").click()
+            pages.turn_shade()
             # Turned light again, it is so on the next page: the browser remembers it.
-            dark = int(shade == "light")
-            eventually(
-                lambda dark=dark: len(browser.find_elements("css selector", DARK)) == dark  # type: ignore[misc]
-            )
+            dark = shade == "light"
+            eventually(lambda dark=dark: pages.is_dark() is dark)  # type: ignore[misc]
             # The colours of buttons change slowly.
-            eventually(lambda: browser.execute_script(SETTLED))
+            eventually(lambda: pages.browser.execute_script(SETTLED))
     finally:
-        browser.set_window_size(1300, 850)
+        pages.browser.set_window_size(1300, 850)

@@ -1,71 +1,43 @@
 from __future__ import annotations
 
-from collections.abc import Callable
-
-from selenium import webdriver
 from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.by import By
 
-from sensorstream import Client
-from tests.console.browsing import (
-    faults,
-    field,
-    follow,
-    open_page,
-    press,
-    send_face,
-    shown,
-    take_picture,
-)
-from tests.console.conftest import Keyed
-
-Eventually = Callable[[Callable[[], object]], None]
+from tests.console.browsing import Pages
 
 
-def test_an_operator_sees_to_an_alert(
-    keyed: Keyed, browser: webdriver.Chrome, eventually: Eventually
-) -> None:
-    open_page(browser, keyed, "/alerts")
-    eventually(lambda: "Silences" in shown(browser))
-    with Client(keyed.url, key=keyed.key) as client:
-        send_face(client, 501, certainty=30)
-        eventually(lambda: "face 501 was seen with a certainty of 30 only" in shown(browser))
-        take_picture(browser, "alerts")
-        # The person's name is in the text of one row only.
-        follow(browser, "uncertain-face")
-        eventually(lambda: "What became of it" in shown(browser))
-        field(browser, "Text").send_keys("on my way")
-        press(browser, "Acknowledge")
-        eventually(lambda: "Acknowledged by\nkey ann" in shown(browser))
-        eventually(lambda: "on my way" in shown(browser))
-        field(browser, "Text").send_keys("bob")
-        press(browser, "Assign to (text)")
-        eventually(lambda: "Assigned to\nbob" in shown(browser))
-        take_picture(browser, "alert")
-        press(browser, "Clear")
-        eventually(lambda: "State\ncleared" in shown(browser))
-        still = [each["text"] for each in client.alerts_in("open")]
-        assert "face 501 was seen with a certainty of 30 only" not in still
-    assert faults(browser) == []
+def test_an_operator_sees_to_an_alert(pages: Pages) -> None:
+    pages.open("/alerts", "Silences")
+    pages.send_face(501, certainty=30)
+    pages.see("face 501 was seen with a certainty of 30 only")
+    pages.take_picture("alerts")
+    # The person's name is in the text of one row only.
+    pages.follow("uncertain-face")
+    pages.see("What became of it")
+    pages.field("Text").send_keys("on my way")
+    pages.press("Acknowledge")
+    pages.see("Acknowledged by\nkey ann")
+    pages.see("on my way")
+    pages.field("Text").send_keys("bob")
+    pages.press("Assign to (text)")
+    pages.see("Assigned to\nbob")
+    pages.take_picture("alert")
+    pages.press("Clear")
+    pages.see("State\ncleared")
+    still = [each["text"] for each in pages.client.alerts_in("open")]
+    assert "face 501 was seen with a certainty of 30 only" not in still
 
 
-def test_an_alert_that_no_rule_raised_is_opened_by_its_kind(
-    keyed: Keyed, browser: webdriver.Chrome, eventually: Eventually
-) -> None:
-    with Client(keyed.url, key=keyed.key) as client:
-        message = str(client.send("<parcel/>")["message_id"])
-        open_page(browser, keyed, "/alerts")
-        eventually(lambda: "parcel" in shown(browser))
-        follow(browser, "unmatched-message")
-        eventually(lambda: "Messages behind it" in shown(browser) and message in shown(browser))
-        press(browser, "Clear")
-        eventually(lambda: "State\ncleared" in shown(browser))
-    assert faults(browser) == []
+def test_an_alert_that_no_rule_raised_is_opened_by_its_kind(pages: Pages) -> None:
+    message = str(pages.client.send("<parcel/>")["message_id"])
+    pages.open("/alerts", "parcel")
+    pages.follow("unmatched-message")
+    pages.see("Messages behind it", message)
+    pages.press("Clear")
+    pages.see("State\ncleared")
 
 
-def test_a_list_that_is_cut_says_so(
-    keyed: Keyed, browser: webdriver.Chrome, eventually: Eventually
-) -> None:
+def test_a_list_that_is_cut_says_so(pages: Pages) -> None:
     def crowd(certainty: int) -> str:
         people = "".join(
             f"<person id='c{number}' certainty='{certainty}'><location2d x='1' y='2'/></person>"
@@ -74,52 +46,39 @@ def test_a_list_that_is_cut_says_so(
         begin = "<Message><Event id='1'><Tracker type='FaceTracker'><TimeStamp value='502'/>"
         return f"{begin}{people}</Tracker></Event></Message>"
 
-    with Client(keyed.url, key=keyed.key) as client:
-        client.send(crowd(10))
-        open_page(browser, keyed, "/alerts")
-        eventually(lambda: "The first 200 are shown; there may be more." in shown(browser))
-        # All are sure again.
-        client.send(crowd(100))
-        eventually(lambda: "there may be more" not in shown(browser))
-    assert faults(browser) == []
+    pages.client.send(crowd(10))
+    pages.open("/alerts", "The first 200 are shown; there may be more.")
+    # All are sure again.
+    pages.client.send(crowd(100))
+    pages.miss("there may be more")
 
 
-def test_an_operator_makes_a_silence_and_ends_it(
-    keyed: Keyed, browser: webdriver.Chrome, eventually: Eventually
-) -> None:
-    open_page(browser, keyed, "/alerts")
-    eventually(lambda: "Silences" in shown(browser))
-    press(browser, "Silence")
-    eventually(lambda: "expected a rule, a key or a severity" in shown(browser))
-    field(browser, "Rule (* for any signs)").send_keys("uncertain-*")
-    field(browser, "Comment").send_keys("maintenance")
+def test_an_operator_makes_a_silence_and_ends_it(pages: Pages) -> None:
+    pages.open("/alerts", "Silences")
+    pages.press("Silence")
+    pages.see("expected a rule, a key or a severity")
+    pages.field("Rule (* for any signs)").send_keys("uncertain-*")
+    pages.field("Comment").send_keys("maintenance")
     # Pressed twice in a row, it makes one.
-    silence = browser.find_element(By.XPATH, "//main//button[normalize-space()='Silence']")
-    ActionChains(browser).double_click(silence).perform()
-    eventually(lambda: "maintenance" in shown(browser))
-    with Client(keyed.url, key=keyed.key) as client:
-        assert [each["rule"] for each in client.silences()] == ["uncertain-*"]
-        press(browser, "End this silence")
-        eventually(lambda: "maintenance" not in shown(browser))
-        assert client.silences() == []
-    assert faults(browser) == []
+    silence = pages.browser.find_element(By.XPATH, "//main//button[normalize-space()='Silence']")
+    ActionChains(pages.browser).double_click(silence).perform()
+    pages.see("maintenance")
+    assert [each["rule"] for each in pages.client.silences()] == ["uncertain-*"]
+    pages.press("End this silence")
+    pages.miss("maintenance")
+    assert pages.client.silences() == []
 
 
-def test_an_operator_tries_a_receiver_that_does_not_answer(
-    keyed: Keyed, browser: webdriver.Chrome, eventually: Eventually
-) -> None:
-    with Client(keyed.url, key=keyed.key) as client:
-        # Nobody listens there (RFC 863: discard).
-        webhook = client.add_webhook("http://127.0.0.1:9/hook")
-        try:
-            open_page(browser, keyed, "/receivers")
-            eventually(lambda: "http://127.0.0.1:9/hook" in shown(browser))
-            press(browser, "Send a test event")
-            eventually(lambda: "http://127.0.0.1:9/hook: not delivered" in shown(browser))
-            follow(browser, "http://127.0.0.1:9/hook")
-            eventually(lambda: "Send again all that were given up" in shown(browser))
-            take_picture(browser, "receivers")
-        finally:
-            client.delete_webhook(webhook["id"])
-    assert browser.find_elements(By.CSS_SELECTOR, "[aria-current=page]")
-    assert faults(browser) == []
+def test_an_operator_tries_a_receiver_that_does_not_answer(pages: Pages) -> None:
+    # Nobody listens there (RFC 863: discard).
+    webhook = pages.client.add_webhook("http://127.0.0.1:9/hook")
+    try:
+        pages.open("/receivers", "http://127.0.0.1:9/hook")
+        pages.press("Send a test event")
+        pages.see("http://127.0.0.1:9/hook: not delivered")
+        pages.follow("http://127.0.0.1:9/hook")
+        pages.see("Send again all that were given up")
+        pages.take_picture("receivers")
+    finally:
+        pages.client.delete_webhook(webhook["id"])
+    assert pages.has("[aria-current=page]")

@@ -1,30 +1,16 @@
 from __future__ import annotations
 
-from collections.abc import Callable
 from datetime import UTC, datetime
 from decimal import Decimal
 
 import pytest
-from selenium import webdriver
 
-from sensorstream import Client, Results
+from sensorstream import Results
 from sensorstream.console.answer_views import csv_of, lines_of, places_of
 from sensorstream.console.ask_page import form_of, moment_at
 from sensorstream.console.drawings import DEGREES, DrawnShape
-from tests.console.browsing import (
-    faults,
-    field,
-    marked,
-    open_page,
-    press,
-    send_face,
-    shown,
-    take_picture,
-    write,
-)
-from tests.console.conftest import Keyed
-
-Eventually = Callable[[Callable[[], object]], None]
+from tests.console.browsing import Pages
+from tests.waiting import eventually
 
 
 @pytest.mark.parametrize(
@@ -73,49 +59,39 @@ def test_csv_quotes_what_it_must() -> None:
     assert csv_of(Results(("a", "b"), (('x "y", z', None),))) == 'a,b\r\n"x ""y"", z",\r\n'
 
 
-def test_a_researcher_asks_about_now_and_about_history(
-    keyed: Keyed, browser: webdriver.Chrome, eventually: Eventually
-) -> None:
-    with Client(keyed.url, key=keyed.key) as client:
-        send_face(client, 951)
-    open_page(browser, keyed, "/ask")
-    eventually(lambda: "Jobs" in shown(browser))
-    write(browser, "SELECT ?p { ?p")
-    press(browser, "Ask")
-    eventually(lambda: "line 1, column" in shown(browser))
-    eventually(lambda: marked(browser) == ["p"])
-    write(
-        browser,
+def test_a_researcher_asks_about_now_and_about_history(pages: Pages) -> None:
+    pages.send_face(951)
+    pages.open("/ask", "Jobs")
+    pages.write("SELECT ?p { ?p")
+    pages.press("Ask")
+    pages.see("line 1, column")
+    eventually(lambda: pages.marked() == ["p"])
+    pages.write(
         "PREFIX : <http://sensorstream.example/tracking#>\n"
         'SELECT ?person ?x { ?person :hasXLocation ?x ; :hasName "951" }',
     )
-    press(browser, "Ask")
-    eventually(lambda: "human-951\n72" in shown(browser) or "human-951 72" in shown(browser))
-    assert marked(browser) == []
-    assert "text=PREFIX" in browser.current_url
-    press(browser, "Explain")
-    eventually(lambda: "Project ?person ?x" in shown(browser))
-    assert "Oxigraph answers this" in shown(browser)
-    take_picture(browser, "ask")
-    open_page(browser, keyed, "/ask?language=sql&on=history&text=select+40%2B2+as+answer")
-    eventually(lambda: "Jobs" in shown(browser))
-    press(browser, "Ask")
-    eventually(lambda: "42" in shown(browser))
-    press(browser, "Explain")
-    eventually(lambda: "Result" in shown(browser))
+    pages.press("Ask")
+    eventually(lambda: "human-951\n72" in pages.shown() or "human-951 72" in pages.shown())
+    assert pages.marked() == []
+    assert "text=PREFIX" in pages.browser.current_url
+    pages.press("Explain")
+    pages.see("Project ?person ?x")
+    assert "Oxigraph answers this" in pages.shown()
+    pages.take_picture("ask")
+    pages.open("/ask?language=sql&on=history&text=select+40%2B2+as+answer", "Jobs")
+    pages.press("Ask")
+    pages.see("42")
+    pages.press("Explain")
+    pages.see("Result")
     # A moment that would not count cannot be given.
-    assert "SQL says its moment itself" in shown(browser)
-    assert not field(browser, "As of (a moment)").is_displayed()
+    assert "SQL says its moment itself" in pages.shown()
+    assert not pages.field("As of (a moment)").is_displayed()
 
 
-def test_an_address_with_unknown_choices_leads_to_the_first_ones(
-    keyed: Keyed, browser: webdriver.Chrome, eventually: Eventually
-) -> None:
-    open_page(browser, keyed, "/ask?language=none&on=nothing&text=ASK+%7B%7D")
-    eventually(lambda: "Jobs" in shown(browser))
-    press(browser, "Ask")
-    eventually(lambda: "\ntrue\n" in shown(browser))
-    assert faults(browser) == []
+def test_an_address_with_unknown_choices_leads_to_the_first_ones(pages: Pages) -> None:
+    pages.open("/ask?language=none&on=nothing&text=ASK+%7B%7D", "Jobs")
+    pages.press("Ask")
+    pages.see("\ntrue\n")
 
 
 @pytest.mark.parametrize(
@@ -126,25 +102,17 @@ def test_an_address_with_unknown_choices_leads_to_the_first_ones(
     ],
 )
 def test_spark_plans_a_question_in_a_job_that_shows_its_plan(
-    keyed: Keyed,
-    browser: webdriver.Chrome,
-    eventually: Eventually,
-    language: str,
-    text: str,
-    part: str,
+    pages: Pages, language: str, text: str, part: str
 ) -> None:
-    open_page(browser, keyed, f"/ask?language={language}&on=spark")
-    eventually(lambda: "Jobs" in shown(browser))
-    write(browser, text)
-    press(browser, "Explain")
-    eventually(lambda: "waits for Spark, which plans it." in shown(browser))
-    with Client(keyed.url, key=keyed.key) as client:
-        (job,) = client.jobs()
-        assert (job["text"], job["plan"]) == (text, True)
-        eventually(lambda: f"plan of {text}" in shown(browser))
-        eventually(lambda: "SHOW" in shown(browser).upper().split())
-        press(browser, "Show")
-        eventually(lambda: "== Physical Plan ==" in shown(browser))
-        assert part in shown(browser).splitlines()
-        client.delete_job(job["id"])
-    assert faults(browser) == []
+    pages.open(f"/ask?language={language}&on=spark", "Jobs")
+    pages.write(text)
+    pages.press("Explain")
+    pages.see("waits for Spark, which plans it.")
+    (job,) = pages.client.jobs()
+    assert (job["text"], job["plan"]) == (text, True)
+    pages.see(f"plan of {text}")
+    eventually(lambda: "SHOW" in pages.shown().upper().split())
+    pages.press("Show")
+    pages.see("== Physical Plan ==")
+    assert part in pages.shown().splitlines()
+    pages.client.delete_job(job["id"])

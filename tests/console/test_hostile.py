@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from urllib.parse import urlencode
 from xml.sax.saxutils import quoteattr
 
 import httpx
 import pytest
-from selenium import webdriver
 from selenium.webdriver.common.by import By
 
-from sensorstream import Client
 from sensorstream.console import page_addresses
-from tests.console.browsing import faults, open_page, press, shown, write
-from tests.console.conftest import Keyed
+from tests.console.browsing import Keyed, Pages
+from tests.waiting import eventually
 
-Eventually = Callable[[Callable[[], object]], None]
 IMAGE = "<img src=x onerror=window.ran=1>"
 HOSTILE = (
     f'a\']||1"">{IMAGE}',
@@ -38,13 +34,8 @@ FACE = (
 TRACKING = "http://sensorstream.example/tracking#"
 
 
-def ran(browser: webdriver.Chrome) -> bool:
-    return browser.execute_script("return window.ran") is not None
-
-
-def shows(browser: webdriver.Chrome, text: str) -> Callable[[], bool]:
-    """What says whether a text stands on the page."""
-    return lambda: text in shown(browser)
+def ran(pages: Pages) -> bool:
+    return pages.browser.execute_script("return window.ran") is not None
 
 
 def question(columns: tuple[str, ...]) -> str:
@@ -55,38 +46,31 @@ def question(columns: tuple[str, ...]) -> str:
     return f"select {', '.join(named)}"
 
 
-def test_names_of_columns_are_no_code(
-    keyed: Keyed, browser: webdriver.Chrome, eventually: Eventually
-) -> None:
-    open_page(browser, keyed, "/ask?language=sql&on=history")
-    eventually(lambda: "Jobs" in shown(browser))
-    write(browser, question(HOSTILE * 2))
-    press(browser, "Ask")
-    eventually(lambda: "1 rows" in shown(browser))
-    table = browser.find_element(By.CSS_SELECTOR, "main [role=status] .table")
+def test_names_of_columns_are_no_code(pages: Pages) -> None:
+    pages.open("/ask?language=sql&on=history", "Jobs")
+    pages.write(question(HOSTILE * 2))
+    pages.press("Ask")
+    pages.see("1 rows")
+    table = pages.find("main [role=status] .table")
     heads = [each.text for each in table.find_elements(By.TAG_NAME, "th")]
     assert heads == list(HOSTILE * 2)
     cells = [each.text for each in table.find_elements(By.CSS_SELECTOR, "tbody td")]
     assert cells == [str(number) for number in range(len(heads))]
-    assert not ran(browser)
-    assert faults(browser) == []
+    assert not ran(pages)
 
 
-def test_names_of_individuals_and_texts_of_alerts_are_no_code(
-    keyed: Keyed, browser: webdriver.Chrome, eventually: Eventually
-) -> None:
+def test_names_of_individuals_and_texts_of_alerts_are_no_code(pages: Pages) -> None:
     select = (
         f"SELECT ?person ?name {{ ?person <{TRACKING}hasName> ?name FILTER(STRLEN(?name) > 50) }}"
     )
-    with Client(keyed.url, key=keyed.key) as client:
-        # The numbers of two times: a chart has a name of the data, too.
-        for at, certainty in ((700, 20), (701, 60), (702, 30)):
-            sent = str(client.send(FACE.format(at, quoteattr(ALL), certainty))["message_id"])
-        ((person, name),) = client.query(select).rows
-        assert name == ALL
-        alert = next(each["id"] for each in client.alerts() if ALL in each["text"])
-        client.register(select, "hostile")
-    pages = {
+    # The numbers of two times: a chart has a name of the data, too.
+    for at, certainty in ((700, 20), (701, 60), (702, 30)):
+        sent = str(pages.client.send(FACE.format(at, quoteattr(ALL), certainty))["message_id"])
+    ((person, name),) = pages.client.query(select).rows
+    assert name == ALL
+    alert = next(each["id"] for each in pages.client.alerts() if ALL in each["text"])
+    pages.client.register(select, "hostile")
+    addresses = {
         page_addresses.individual(str(person)): "Its past",
         page_addresses.message(sent): "Deliveries",
         page_addresses.alert(str(alert)): "What became of it",
@@ -101,46 +85,42 @@ def test_names_of_individuals_and_texts_of_alerts_are_no_code(
             "/messages/" + "%3Cimg%20src%3Dx%20onerror%3Dalert(1)%3E"
         ): "<img src=x",
     }
-    for address, expected in pages.items():
-        open_page(browser, keyed, address.removeprefix(page_addresses.BASE))
-        eventually(shows(browser, expected))
-        assert not ran(browser), address
-    open_page(browser, keyed, "/ask")
-    eventually(lambda: "Jobs" in shown(browser))
-    write(browser, select)
-    press(browser, "Ask")
-    eventually(lambda: ALL in shown(browser))
-    assert not ran(browser)
-    with Client(keyed.url, key=keyed.key) as client:
-        client.unregister("hostile")
+    for address, expected in addresses.items():
+        pages.open(address.removeprefix(page_addresses.BASE), expected)
+        assert not ran(pages), address
+    pages.open("/ask", "Jobs")
+    pages.write(select)
+    pages.press("Ask")
+    pages.see(ALL)
+    assert not ran(pages)
+    pages.client.unregister("hostile")
 
 
 def test_a_question_of_an_address_is_asked_only_when_somebody_presses_the_button(
-    keyed: Keyed, browser: webdriver.Chrome, eventually: Eventually
+    pages: Pages,
 ) -> None:
     asked = {"language": "sql", "on": "history", "text": "select 40+2 as answer"}
-    open_page(browser, keyed, f"/ask?{urlencode(asked)}")
+    pages.open(f"/ask?{urlencode(asked)}")
     # The last part of the page that is built.
-    eventually(lambda: browser.find_elements(By.CSS_SELECTOR, "main .q-slider"))
-    eventually(lambda: "There are none." in shown(browser) or "Question" in shown(browser))
-    assert asked["text"] in browser.find_element(By.CSS_SELECTOR, ".cm-content").text
-    assert "1 rows" not in shown(browser)
-    press(browser, "Ask")
-    eventually(lambda: "1 rows" in shown(browser))
+    eventually(lambda: pages.has("main .q-slider"))
+    eventually(lambda: "There are none." in pages.shown() or "Question" in pages.shown())
+    assert asked["text"] in pages.find(".cm-content").text
+    assert "1 rows" not in pages.shown()
+    pages.press("Ask")
+    pages.see("1 rows")
 
 
-def test_a_script_that_came_into_a_page_does_not_run(
-    keyed: Keyed, browser: webdriver.Chrome, eventually: Eventually
-) -> None:
-    open_page(browser, keyed, "/")
-    eventually(lambda: "Window" in shown(browser))
-    assert faults(browser) == []
+def test_a_script_that_came_into_a_page_does_not_run(pages: Pages) -> None:
+    pages.open("/", "Window")
+    assert pages.faults() == []
     image = "<img src='data:,' onerror='window.ran=1'>"
-    browser.execute_script("document.body.insertAdjacentHTML('beforeend', arguments[0])", image)
-    eventually(lambda: any("Content Security Policy" in each for each in faults(browser)))
-    assert not ran(browser)
-    browser.get("about:blank")
-    assert all("Content Security Policy" in each for each in faults(browser))
+    pages.browser.execute_script(
+        "document.body.insertAdjacentHTML('beforeend', arguments[0])", image
+    )
+    eventually(lambda: any("Content Security Policy" in each for each in pages.faults()))
+    assert not ran(pages)
+    pages.browser.get("about:blank")
+    assert all("Content Security Policy" in each for each in pages.faults())
 
 
 @pytest.mark.parametrize(

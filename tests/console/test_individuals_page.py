@@ -1,10 +1,5 @@
 from __future__ import annotations
 
-from collections.abc import Callable
-
-from selenium import webdriver
-
-from sensorstream import Client
 from sensorstream.console.drawings import PLANE, DrawnShape
 from sensorstream.console.individuals_page import (
     Spell,
@@ -16,18 +11,9 @@ from sensorstream.console.individuals_page import (
     timeline,
     way_of,
 )
-from tests.console.browsing import (
-    faults,
-    follow,
-    open_page,
-    press,
-    send_face,
-    shown,
-    take_picture,
-)
-from tests.console.conftest import Keyed
+from tests.console.browsing import Pages
+from tests.waiting import eventually
 
-Eventually = Callable[[Callable[[], object]], None]
 E = "http://example.org/"
 
 
@@ -92,46 +78,38 @@ def test_a_statement_is_written_as_in_turtle() -> None:
 
 
 def test_the_newest_individuals_come_first_and_the_oldest_are_left_out_of_many(
-    keyed: Keyed, browser: webdriver.Chrome, eventually: Eventually
+    pages: Pages,
 ) -> None:
     people = "".join(
         f"<person id='w{number}' certainty='100'><location2d x='1' y='2'/></person>"
         for number in range(520)
     )
     begin = "<Message><Event id='1'><Tracker type='FaceTracker'><TimeStamp value='850'/>"
-    with Client(keyed.url, key=keyed.key) as client:
-        client.send(f"{begin}{people}</Tracker></Event></Message>")
-        open_page(browser, keyed, "/individuals")
-        eventually(lambda: "the newest 500 are shown" in shown(browser))
-        eventually(lambda: "human-w519" in shown(browser) and "human-w0 " not in shown(browser))
-    assert faults(browser) == []
+    pages.client.send(f"{begin}{people}</Tracker></Event></Message>")
+    pages.open("/individuals", "the newest 500 are shown")
+    eventually(lambda: "human-w519" in pages.shown() and "human-w0 " not in pages.shown())
 
 
-def test_a_researcher_asks_why_something_is_a_member_of_a_class(
-    keyed: Keyed, browser: webdriver.Chrome, eventually: Eventually
-) -> None:
-    with Client(keyed.url, key=keyed.key) as client:
-        send_face(client, 851, certainty=90)
-        send_face(client, 851, certainty=95)
-        iri = "http://sensorstream.example/tracking#human-851"
-        open_page(browser, keyed, "/individuals")
-        eventually(lambda: "human-851" in shown(browser))
-        take_picture(browser, "individuals")
-        follow(browser, "human-851")
-        eventually(lambda: "hasCertainty 95" in shown(browser))
-        assert iri in shown(browser)
-        # What has ended is in history a moment later.
-        eventually(
-            lambda: client.sql(f"select 1 from history.statements where subject = '{iri}'").rows
-        )
-        browser.refresh()
-        eventually(lambda: "Its past" in shown(browser))
-        held = ".timeline [aria-label^='hasCertainty {}, '][aria-label$=' until now']"
-        eventually(lambda: browser.find_elements("css selector", held.format(95)))
-        send_face(client, 851, certainty=97)
-        # It goes on by itself.
-        eventually(lambda: browser.find_elements("css selector", held.format(97)))
-        press(browser, "Why")
-        eventually(lambda: "said by a message" in shown(browser))
-        take_picture(browser, "individual")
-    assert faults(browser) == []
+def test_a_researcher_asks_why_something_is_a_member_of_a_class(pages: Pages) -> None:
+    pages.send_face(851, certainty=90)
+    pages.send_face(851, certainty=95)
+    iri = "http://sensorstream.example/tracking#human-851"
+    pages.open("/individuals", "human-851")
+    pages.take_picture("individuals")
+    pages.follow("human-851")
+    pages.see("hasCertainty 95")
+    assert iri in pages.shown()
+    # What has ended is in history a moment later.
+    eventually(
+        lambda: pages.client.sql(f"select 1 from history.statements where subject = '{iri}'").rows
+    )
+    pages.browser.refresh()
+    pages.see("Its past")
+    held = ".timeline [aria-label^='hasCertainty {}, '][aria-label$=' until now']"
+    eventually(lambda: pages.has(held.format(95)))
+    pages.send_face(851, certainty=97)
+    # It goes on by itself.
+    eventually(lambda: pages.has(held.format(97)))
+    pages.press("Why")
+    pages.see("said by a message")
+    pages.take_picture("individual")

@@ -1,19 +1,15 @@
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import cast
 
-from selenium import webdriver
 from selenium.webdriver.common.by import By
 
 from sensorstream import Client
 from sensorstream.console.overview_page import STAGES
 from sensorstream.console.page_visits import Upstream, Watch, read
 from sensorstream.engine.outcome import Status
-from tests.console.browsing import faults, open_page, send_face, shown, take_picture
-from tests.console.conftest import Keyed
-
-Eventually = Callable[[Callable[[], object]], None]
+from tests.console.browsing import Pages
+from tests.waiting import eventually
 
 
 def values(stage: str, text: str) -> dict[str, float | None]:
@@ -52,33 +48,28 @@ def taken_in(client: Client) -> float:
     return read(client.metrics(), 0.0).value("messages_total", status="accepted") or 0.0
 
 
-def test_an_operator_signs_in_and_sees_messages_come(
-    keyed: Keyed, browser: webdriver.Chrome, eventually: Eventually
-) -> None:
-    open_page(browser, keyed, "/")
-    with Client(keyed.url, key=keyed.key) as client:
-        before = taken_in(client)
-        eventually(lambda: f"taken in\n{before:.0f}\n" in shown(browser))
-        for number in range(1, 4):
-            send_face(client, number)
-        held = client.window()["total"]
-        client.send("<neither-person-nor-place/>")
+def test_an_operator_signs_in_and_sees_messages_come(pages: Pages) -> None:
+    pages.open("/")
+    before = taken_in(pages.client)
+    pages.see(f"taken in\n{before:.0f}\n")
+    for number in range(1, 4):
+        pages.send_face(number)
+    held = pages.client.window()["total"]
+    pages.client.send("<neither-person-nor-place/>")
     assert held
-    lost = browser.find_element(By.XPATH, "//main//a[starts-with(., 'no rule matched')]")
+    lost = pages.browser.find_element(By.XPATH, "//main//a[starts-with(., 'no rule matched')]")
     eventually(lambda: int(lost.text.rpartition("\n")[2]) > 0)
     assert str(lost.get_attribute("href")).endswith("/quarantine?status=unmatched")
-    eventually(lambda: f"taken in\n{before + 3:.0f}\n" in shown(browser))
-    eventually(lambda: f"individuals\n{held}\n" in shown(browser))
+    pages.see(f"taken in\n{before + 3:.0f}\n")
+    pages.see(f"individuals\n{held}\n")
     alerts = "//dt[normalize-space()='Open alerts']/following-sibling::dd[1]//a"
-    eventually(lambda: browser.find_elements(By.XPATH, alerts))
-    there = browser.find_element(By.XPATH, alerts).get_attribute("href")
+    eventually(lambda: pages.browser.find_elements(By.XPATH, alerts))
+    there = pages.browser.find_element(By.XPATH, alerts).get_attribute("href")
     assert str(there).endswith("/alerts")
-    assert browser.title == "Overview · SensorStream"
-    take_picture(browser, "overview")
-    shade = browser.find_element(By.CSS_SELECTOR, "header [aria-label='Light or dark']")
-    shade.click()
-    eventually(lambda: browser.find_elements(By.CSS_SELECTOR, "body.body--dark"))
-    take_picture(browser, "overview-dark")
-    shade.click()
-    eventually(lambda: not browser.find_elements(By.CSS_SELECTOR, "body.body--dark"))
-    assert faults(browser) == []
+    assert pages.browser.title == "Overview · SensorStream"
+    pages.take_picture("overview")
+    pages.turn_shade()
+    eventually(pages.is_dark)
+    pages.take_picture("overview-dark")
+    pages.turn_shade()
+    eventually(lambda: not pages.is_dark())

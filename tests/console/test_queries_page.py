@@ -1,14 +1,11 @@
 from __future__ import annotations
 
-from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
-from selenium import webdriver
 from selenium.common.exceptions import WebDriverException
-from selenium.webdriver.common.by import By
 
-from sensorstream import Client, QueryReport, Results
+from sensorstream import QueryReport, Results
 from sensorstream.console.operator_drawing import (
     GridSpot,
     ShownChange,
@@ -20,18 +17,9 @@ from sensorstream.console.operator_drawing import (
     steps_of,
 )
 from sensorstream.console.queries_page import lines_of, presets
-from tests.console.browsing import (
-    faults,
-    open_page,
-    press,
-    send_face,
-    shown,
-    take_picture,
-    write,
-)
-from tests.console.conftest import Keyed
+from tests.console.browsing import Pages
+from tests.waiting import eventually
 
-Eventually = Callable[[Callable[[], object]], None]
 NAME = "urn:x:places"
 QUERY = """PREFIX : <http://sensorstream.example/tracking#>
 REGISTER QUERY <urn:x:places> AS
@@ -176,73 +164,66 @@ def test_the_papers_queries_are_there_to_begin_with() -> None:
     assert known["stocks/query-1.rq"].about.startswith("A fall by more than 30 percent")
 
 
-def test_a_researcher_registers_a_query_and_steps_through_it(
-    keyed: Keyed, browser: webdriver.Chrome, eventually: Eventually
-) -> None:
-    with Client(keyed.url, key=keyed.key) as client:
-        open_page(browser, keyed, "/queries?preset=stocks%2Fquery-1.rq")
-        eventually(lambda: "Its vocabulary is that of examples/stocks" in shown(browser))
-        write(browser, QUERY.replace("COUNT", "CONT"))
-        press(browser, "Try it on recent messages")
-        eventually(lambda: "line 3, column" in shown(browser))
-        write(browser, QUERY)
-        press(browser, "Try it on recent messages")
-        eventually(lambda: "No fault was found" in shown(browser))
-        take_picture(browser, "queries")
-        press(browser, "Register")
-        eventually(lambda: "Results" in shown(browser) and "State\nrunning" in shown(browser))
-        try:
-            tab(browser, "Steps")
-            press(browser, "Read the last instants")
-            eventually(lambda: "Nothing has happened since the record began" in shown(browser))
-            for number in range(901, 905):
-                send_face(client, number)
+def test_a_researcher_registers_a_query_and_steps_through_it(pages: Pages) -> None:
+    pages.open("/queries?preset=stocks%2Fquery-1.rq", "Its vocabulary is that of examples/stocks")
+    pages.write(QUERY.replace("COUNT", "CONT"))
+    pages.press("Try it on recent messages")
+    pages.see("line 3, column")
+    pages.write(QUERY)
+    pages.press("Try it on recent messages")
+    pages.see("No fault was found")
+    pages.take_picture("queries")
+    pages.press("Register")
+    pages.see("Results", "State\nrunning")
+    try:
+        pages.show("Steps")
+        pages.press("Read the last instants")
+        pages.see("Nothing has happened since the record began")
+        for number in range(901, 905):
+            pages.send_face(number)
 
-            def is_read() -> bool:
-                press(browser, "Read the last instants")
-                return "Step 1 of" in shown(browser)
+        def is_read() -> bool:
+            pages.press("Read the last instants")
+            return "Step 1 of" in pages.shown()
 
-            eventually(is_read)
-            assert "+ human-90" in shown(browser)
-            browser.find_element(By.CSS_SELECTOR, "[aria-label=Next]").click()
-            eventually(lambda: "Step 2 of" in shown(browser))
-            # Its operator is marked; nothing flows in what has been.
-            eventually(lambda: browser.find_elements(By.CSS_SELECTOR, ".operators .active"))
-            assert "/s" not in browser.find_element(By.CSS_SELECTOR, ".operators").text
-            take_picture(browser, "steps")
-            eventually(lambda: "operator=" in browser.current_url)
-            here = shown(browser).partition("Step 2 of")[2].splitlines()[0].partition(",")[2]
-            browser.get(browser.current_url)
-            eventually(lambda: here in shown(browser))
-            tab(browser, "Results")
-            eventually(lambda: "Last report at" in shown(browser))
-            take_picture(browser, "results")
-            tab(browser, "Operators")
-            eventually(lambda: "Group by ?x" in shown(browser))
+        eventually(is_read)
+        assert "+ human-90" in pages.shown()
+        pages.find("[aria-label=Next]").click()
+        pages.see("Step 2 of")
+        # Its operator is marked; nothing flows in what has been.
+        eventually(lambda: pages.has(".operators .active"))
+        assert "/s" not in pages.find(".operators").text
+        pages.take_picture("steps")
+        eventually(lambda: "operator=" in pages.browser.current_url)
+        here = pages.shown().partition("Step 2 of")[2].splitlines()[0].partition(",")[2]
+        pages.browser.get(pages.browser.current_url)
+        pages.see(here)
+        pages.show("Results")
+        pages.see("Last report at")
+        pages.take_picture("results")
+        pages.show("Operators")
+        pages.see("Group by ?x")
 
-            def is_told() -> bool:
-                with suppress(WebDriverException):  # It may just be drawn anew.
-                    browser.find_element(By.CSS_SELECTOR, "svg [data-key]").click()
-                return "Gave out" in shown(browser)
+        def is_told() -> bool:
+            with suppress(WebDriverException):  # It may just be drawn anew.
+                pages.find("svg [data-key]").click()
+            return "Gave out" in pages.shown()
 
-            eventually(is_told)
-            take_picture(browser, "operators")
-            press(browser, "Stop this query")
-            eventually(lambda: "No query runs." in shown(browser))
-            client.register(QUERY)
-            eventually(lambda: NAME in shown(browser))
-            press(browser, "Stop")
-            eventually(lambda: NAME not in shown(browser))
-            assert client.queries() == []
-        finally:
-            for each in client.queries():
-                client.unregister(each["name"])
-    assert faults(browser) == []
+        eventually(is_told)
+        pages.take_picture("operators")
+        pages.press("Stop this query")
+        pages.see("No query runs.")
+        pages.client.register(QUERY)
+        eventually(lambda: NAME in pages.shown())
+        pages.press("Stop")
+        eventually(lambda: NAME not in pages.shown())
+        assert pages.client.queries() == []
+    finally:
+        for each in pages.client.queries():
+            pages.client.unregister(each["name"])
 
 
-def test_a_line_that_begins_late_stands_at_its_own_time(
-    keyed: Keyed, browser: webdriver.Chrome, eventually: Eventually
-) -> None:
+def test_a_line_that_begins_late_stands_at_its_own_time(pages: Pages) -> None:
     query = """PREFIX : <http://sensorstream.example/tracking#>
 REGISTER QUERY <urn:x:each> AS SELECT RSTREAM ?person (COUNT(?x) AS ?number)
 FROM NAMED WINDOW <urn:w> [RANGE 1 STEP 1] WHERE { WINDOW <urn:w> { ?person :hasXLocation ?x } }
@@ -252,35 +233,28 @@ GROUP BY ?person"""
       return (options?.series ?? []).map(each => [each.name, each.data.map(point => point[0])])"""
     axis = "return getElement(document.querySelector('.chart').id.slice(1)).chart"
     axis += ".getOption().xAxis[0].type"
-    with Client(keyed.url, key=keyed.key) as client:
-        client.register(query)
-        try:
-            open_page(browser, keyed, "/query?name=urn%3Ax%3Aeach")
-            # Far apart: the time of the query goes on with the clock while no message comes.
-            now = int(client.window()["now"] or 0)
-            times = [now + 1000 * number for number in (1, 2, 3)]
-            for each in times:
-                send_face(client, each)
+    pages.client.register(query)
+    try:
+        pages.open("/query?name=urn%3Ax%3Aeach")
+        # Far apart: the time of the query goes on with the clock while no message comes.
+        now = int(pages.client.window()["now"] or 0)
+        times = [now + 1000 * number for number in (1, 2, 3)]
+        for each in times:
+            pages.send_face(each)
 
-            def found() -> dict[str, list[int]]:
-                return dict(browser.execute_script(drawn))
+        def found() -> dict[str, list[int]]:
+            return dict(pages.browser.execute_script(drawn))
 
-            human = "?number http://sensorstream.example/tracking#human-"
-            names = [f"{human}{each}" for each in times[:2]]
-            eventually(lambda: set(names) <= found().keys())
+        human = "?number http://sensorstream.example/tracking#human-"
+        names = [f"{human}{each}" for each in times[:2]]
+        eventually(lambda: set(names) <= found().keys())
 
-            def in_order() -> bool:
-                lines = found()
-                first, second = (lines[each] for each in names)
-                return max(first) < min(second)
+        def in_order() -> bool:
+            lines = found()
+            first, second = (lines[each] for each in names)
+            return max(first) < min(second)
 
-            eventually(in_order)
-            assert browser.execute_script(axis) == "value"
-        finally:
-            client.unregister("urn:x:each")
-    assert faults(browser) == []
-
-
-def tab(browser: webdriver.Chrome, name: str) -> None:
-    """Show another part of the page."""
-    browser.find_element(By.XPATH, f"//*[@role='tab'][normalize-space()='{name}']").click()
+        eventually(in_order)
+        assert pages.browser.execute_script(axis) == "value"
+    finally:
+        pages.client.unregister("urn:x:each")

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
@@ -12,11 +11,10 @@ from selenium import webdriver
 from selenium.common.exceptions import WebDriverException
 
 from sensorstream import Client
-from tests.console.browsing import faults, open_page, send_face, shown
-from tests.console.conftest import Keyed
+from tests.console.browsing import Keyed, Pages
 from tests.integration.serving import init, serving
+from tests.waiting import eventually
 
-Eventually = Callable[..., None]
 NAME: Final = "urn:x:people"
 QUERY: Final = """PREFIX : <http://sensorstream.example/tracking#>
 REGISTER QUERY <urn:x:people> AS
@@ -36,7 +34,6 @@ def test_pages_that_are_left_open_come_back_with_the_server(
     ending: signal.Signals,
     tmp_path: Path,
     browser: webdriver.Chrome,
-    eventually: Eventually,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("SENSORSTREAM_REASONING_PROFILE", "plain")
@@ -44,30 +41,28 @@ def test_pages_that_are_left_open_come_back_with_the_server(
     init(folder)
     with serving(folder) as (process, server):
         url = str(server.base_url).rstrip("/")
-        keyed = Keyed(url, "")
         with Client(url) as client:
+            pages = Pages(browser, Keyed(url, ""), client)
             client.register(QUERY)
             for number in (1, 2):
-                send_face(client, number)
-            open_page(browser, keyed, "/")
-            eventually(lambda: "taken in\n2\n" in shown(browser))
+                pages.send_face(number)
+            pages.open("/", "taken in\n2\n")
             overview = browser.current_window_handle
             browser.switch_to.new_window("tab")
-            open_page(browser, keyed, f"/query?name={NAME}")
-            eventually(lambda: "Last report at" in shown(browser))
+            pages.open(f"/query?name={NAME}", "Last report at")
         process.send_signal(ending)
         process.wait(60)
         eventually(lambda: LOST in whole(browser))
     with serving(folder, urlsplit(url).port or 0):
-        eventually(lambda: LOST not in whole(browser) and "?people\n2\n" in shown(browser))
-        with Client(url) as client:
+        eventually(lambda: LOST not in whole(browser) and "?people\n2\n" in pages.shown())
+        with Client(url) as pages.client:
             for number in range(3, 6):
-                send_face(client, number)
-            eventually(lambda: "Last report at 5: = 1 rows" in shown(browser))
+                pages.send_face(number)
+            pages.see("Last report at 5: = 1 rows")
         browser.close()
         browser.switch_to.window(overview)
         # Counters begin anew with the server.
-        eventually(lambda: "taken in\n3\n" in shown(browser))
+        pages.see("taken in\n3\n")
         browser.get("about:blank")
     # The browser has written down that there was no server: the next test is not about that.
-    assert faults(browser)
+    assert pages.faults()

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 from selenium import webdriver
@@ -9,11 +8,9 @@ from selenium.webdriver.common.by import By
 
 from sensorstream import Client
 from sensorstream.console.rules_page import rows_of
-from tests.console.browsing import faults, open_page, shown
-from tests.console.conftest import Keyed
+from tests.console.browsing import Keyed, Pages
 from tests.integration.serving import init, serving
-
-Eventually = Callable[[Callable[[], object]], None]
+from tests.waiting import eventually
 
 
 def test_a_set_is_on_if_its_file_is_in_force() -> None:
@@ -24,17 +21,11 @@ def test_a_set_is_on_if_its_file_is_in_force() -> None:
     assert rows_of(["city.rules"]) == []
 
 
-def test_without_rule_sets_the_page_says_what_names_them(
-    keyed: Keyed, browser: webdriver.Chrome, eventually: Eventually
-) -> None:
-    open_page(browser, keyed, "/rules")
-    eventually(lambda: "The profile of the reasoner has no rule sets" in shown(browser))
-    assert faults(browser) == []
+def test_without_rule_sets_the_page_says_what_names_them(pages: Pages) -> None:
+    pages.open("/rules", "The profile of the reasoner has no rule sets")
 
 
-def test_a_researcher_turns_rule_sets_on_and_off(
-    tmp_path: Path, browser: webdriver.Chrome, eventually: Eventually
-) -> None:
+def test_a_researcher_turns_rule_sets_on_and_off(tmp_path: Path, browser: webdriver.Chrome) -> None:
     folder = tmp_path / "tracking"
     init(folder)
     config = folder / "sensorstream.toml"
@@ -44,28 +35,29 @@ def test_a_researcher_turns_rule_sets_on_and_off(
     with serving(folder) as (_, server):
         url = str(server.base_url).rstrip("/")
         with Client(url) as client:
+            pages = Pages(browser, Keyed(url, ""), client)
 
             def on() -> list[str]:
-                names = [each["name"] for each in client.rule_files()["files"]]
+                names = [each["name"] for each in pages.client.rule_files()["files"]]
                 return [name for name in names if name.endswith(".ru")]
 
             def turn(name: str, what: str) -> bool:
                 row = f"//tr[td[normalize-space()='{name}']]//button[normalize-space()='{what}']"
                 try:
-                    browser.find_element(By.XPATH, row).click()
+                    pages.browser.find_element(By.XPATH, row).click()
                 except WebDriverException:
                     return False
                 return True
 
-            open_page(browser, Keyed(url, ""), "/rules")
+            pages.open("/rules")
             eventually(lambda: turn("rdf-values", "Turn on"))
             eventually(lambda: on() == ["rdfs.ru", "rdf-values.ru"])
             eventually(lambda: turn("rdfs", "Turn off"))
             eventually(lambda: on() == ["rdf-values.ru"])
             # One must be left.
             eventually(lambda: turn("rdf-values", "Turn off"))
-            eventually(lambda: "no rule set would be left" in shown(browser))
+            pages.see("no rule set would be left")
             assert on() == ["rdf-values.ru"]
-        assert faults(browser) == []
+        assert pages.faults() == []
         # No page is left that says that its server has gone.
-        browser.get("about:blank")
+        pages.browser.get("about:blank")

@@ -1,15 +1,13 @@
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import pytest
 from selenium import webdriver
-from selenium.webdriver.common.by import By
 
-from tests.console.browsing import faults, open_page, shown
-from tests.console.conftest import Keyed
+from tests.console.browsing import Pages
+from tests.waiting import eventually
 
-Eventually = Callable[[Callable[[], object]], None]
 COLOUR = "return getComputedStyle(document.querySelector('.cm-editor')).backgroundColor"
 
 
@@ -25,24 +23,19 @@ def dark_system(browser: webdriver.Chrome) -> Iterator[None]:
 
 
 def test_a_page_is_as_the_system_until_it_is_turned_and_stays_so(
-    keyed: Keyed, browser: webdriver.Chrome, dark_system: None, eventually: Eventually
+    pages: Pages, dark_system: None
 ) -> None:
-    def is_dark() -> bool:
-        return bool(browser.find_elements(By.CSS_SELECTOR, "body.body--dark"))
-
     def shade() -> int:
         """Of the background of the editor: from 0, which is black, to 255."""
-        numbers = str(browser.execute_script(COLOUR)).partition("(")[2].rstrip(")").split(",")
+        numbers = str(pages.browser.execute_script(COLOUR)).partition("(")[2].rstrip(")").split(",")
         return int(numbers[0])
 
-    open_page(browser, keyed, "/ask")
-    eventually(lambda: "Jobs" in shown(browser) and is_dark())
+    pages.open("/ask")
+    eventually(lambda: "Jobs" in pages.shown() and pages.is_dark())
     eventually(lambda: shade() < 60)
-    browser.find_element(By.CSS_SELECTOR, "header [aria-label='Light or dark']").click()
-    eventually(lambda: not is_dark())
+    pages.turn_shade()
+    eventually(lambda: not pages.is_dark())
     eventually(lambda: shade() > 200)
-    eventually(lambda: browser.get_cookie("sensorstream-shade"))
-    open_page(browser, keyed, "/queries")
-    eventually(lambda: "A new query" in shown(browser))
-    eventually(lambda: not is_dark() and shade() > 200)
-    assert faults(browser) == []
+    eventually(lambda: pages.browser.get_cookie("sensorstream-shade"))
+    pages.open("/queries", "A new query")
+    eventually(lambda: not pages.is_dark() and shade() > 200)

@@ -3,7 +3,7 @@ from __future__ import annotations
 import httpx
 import pytest
 
-from tests.console.conftest import Keyed
+from tests.console.browsing import Keyed
 
 
 def asked(keyed: Keyed) -> httpx.Client:

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from tests.console.conftest import Keyed
+from tests.console.browsing import Keyed
 from tests.console.test_sign_in import asked
 
 

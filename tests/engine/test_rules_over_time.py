@@ -14,7 +14,7 @@ from sensorstream.model.terms import Triple
 from sensorstream.sparql.dotr.dotr_reader import read_program
 from tests.effort import examples
 from tests.network.selection.definition import firings
-from tests.network.selection.test_selection import (
+from tests.network.selection.random_rules import (
     PREFIX,
     Graphs,
     consuming_rule,

@@ -1,4 +1,4 @@
-"""Stores to write histories with."""
+"""Stores to write histories with, and a history to ask."""
 
 from __future__ import annotations
 
@@ -9,8 +9,10 @@ from sqlalchemy import Engine
 
 from sensorstream.history.database import engine
 from sensorstream.history.store import PostgresStore
+from sensorstream.model.schema import Schema
+from sensorstream.model.terms import IRI
 from sensorstream.model.timeline import Timeline
-from tests.databases import Databases
+from tests.databases import Databases, make_history, rows
 
 
 @pytest.fixture
@@ -34,3 +36,18 @@ def database(store: PostgresStore) -> Iterator[Engine]:
     database = engine(store.url)
     yield database
     database.dispose()
+
+
+@pytest.fixture(scope="module")
+def history(new_database: Databases) -> str:
+    """The URL of a history with views, some messages and a webhook with a secret."""
+    url = new_database()
+    make_history(url, Schema(classes=frozenset({IRI("http://example.org/Human")})))
+    rows(
+        url,
+        "insert into store.messages select n, 'm' || n, 'rest', now(), n, ''::bytea, 'accepted' "
+        "from generate_series(1, 50) n",
+        "insert into store.webhooks (id, url, secret, created_at, number, place) "
+        "values ('w', 'http://x', 'hush', now(), 1, 0)",
+    )
+    return url

@@ -1,11 +1,16 @@
 from __future__ import annotations
 
+from collections.abc import Iterator
 from contextlib import closing
+from typing import Any
 
+import psycopg2
 import pytest
+from psycopg2 import extensions
 from sqlalchemy import make_url
 
-from sensorstream.history.database import connect, engine
+from sensorstream.errors import HistoryError
+from sensorstream.history.database import connect, engine, pipelined
 from sensorstream.history.read_only_sql import open_reader
 from sensorstream.history.reader_role import reader_name
 from sensorstream.history.store import PostgresStore
@@ -55,3 +60,62 @@ def test_what_the_url_sets_beside_that_holds_for_pools_too(store: PostgresStore)
 
 
 _ASKED = "select current_setting('jit'), current_setting('TimeZone')"
+
+
+ROW = "insert into tried values (1, 'a')"
+
+
+@pytest.fixture
+def connection(url: str) -> Iterator[extensions.connection]:
+    made = psycopg2.connect(url, options="-c TimeZone=UTC")
+    made.autocommit = True
+    with made.cursor() as cursor:
+        cursor.execute("create temporary table tried (n bigint, t text)")
+    yield made
+    made.close()
+
+
+def stored(connection: extensions.connection) -> list[Any]:
+    with connection.cursor() as cursor:
+        cursor.execute("select * from tried")
+        found = cursor.fetchall()
+        cursor.execute("truncate tried")
+    return found
+
+
+def test_nothing_is_stored_if_a_statement_fails_and_the_next_transaction_works(
+    connection: extensions.connection,
+) -> None:
+    def fail_there() -> None:
+        with pipelined(connection) as cursor:
+            cursor.later(ROW)
+            cursor.later("select 1/0")
+            cursor.later("insert into tried (n) values (2)")
+
+    def fail_here() -> None:
+        with pipelined(connection) as cursor:
+            cursor.later(ROW)
+            cursor.execute("select count(*) from tried")
+            assert cursor.fetchone() == (1,)
+            raise KeyError
+
+    with pytest.raises(psycopg2.errors.DivisionByZero):
+        fail_there()
+    with pytest.raises(KeyError):
+        fail_here()
+    assert stored(connection) == []
+    with pipelined(connection) as cursor:
+        cursor.later("insert into tried (n) values (%s)", (3,))
+    assert [each[0] for each in stored(connection)] == [3]
+
+
+@pytest.mark.parametrize("url", ["mysql://localhost/x", "no url at all"])
+def test_only_postgresql_urls_are_taken(url: str) -> None:
+    with pytest.raises(HistoryError, match="postgresql://"):
+        PostgresStore.open(url, Timeline.INTEGER)
+
+
+def test_a_password_never_shows(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(HistoryError, match="cannot connect") as caught:
+        PostgresStore.open("postgresql://me:hunter2@127.0.0.1:1/none", Timeline.INTEGER)
+    assert "hunter2" not in str(caught.value)

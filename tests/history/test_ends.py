@@ -4,21 +4,17 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from contextlib import closing
 from datetime import UTC, datetime
 from typing import Any
 
-import psycopg2
 import pytest
 
 from sensorstream.engine.outcome import Status
 from sensorstream.history.asking.checked_question import read_question
 from sensorstream.history.asking.query_answer import Solutions
 from sensorstream.history.asking.query_run import AskingLimits, answered
-from sensorstream.history.database import engine
 from sensorstream.history.store import PostgresStore
 from sensorstream.history.view_definitions import numbered, view_definitions
-from sensorstream.history.views import install_views
 from sensorstream.journal.records import Effects, MessageStatus, Record
 from sensorstream.model import rdf, xsd
 from sensorstream.model.events import Departure, Ended, Individual, Message, Provenance
@@ -26,6 +22,7 @@ from sensorstream.model.schema import Schema
 from sensorstream.model.terms import IRI, BlankNode, Literal, Term
 from sensorstream.model.timeline import Timeline
 from sensorstream.sql.sparql import solution_modifiers
+from tests.databases import make_views, rows
 from tests.history.ends import stays_told_wrong
 
 NOW = datetime(2014, 8, 1, tzinfo=UTC)
@@ -110,21 +107,19 @@ def test_ends_follow_statements_that_come_before_with_and_after_a_stay(
         having, wrong = stays_told_wrong(store.url)
         assert wrong == [], seq
     assert having > 20
-    database = engine(store.url)
-    install_views(database, SCHEMA, Timeline.INTEGER)
-    database.dispose()
+    make_views(store.url, SCHEMA)
     assert_counted(store.url)
     # As where many rows may repeat a triple.
     monkeypatch.setattr(solution_modifiers, "_FEW", 1)
     assert_counted(store.url)
-    plain, beside = in_the_plainest_way(store.url), asked(store.url, "select * from history.human")
+    plain, beside = in_the_plainest_way(store.url), rows(store.url, "select * from history.human")
     assert len(beside) > 10
     assert Counter(beside) == Counter(plain)
 
 
 def assert_counted(url: str) -> None:
     """As many triples are counted as differ: some are marked as first, not all."""
-    marks = asked(url, "select count(*) filter (where again), count(*) from store.statements")
+    marks = rows(url, "select count(*) filter (where again), count(*) from store.statements")
     ((again, every),) = marks
     assert 0 < again < every
     for pattern, test in (
@@ -139,7 +134,7 @@ def assert_counted(url: str) -> None:
             with answered(url, question, AskingLimits(timeout=60.0, rows=1)) as answer:
                 assert isinstance(answer, Solutions)
                 ((found,),) = answer.rows
-            plain = asked(
+            plain = rows(
                 url,
                 "select count(*) from (select distinct subject, predicate, object "
                 "from store.statements join store.terms n on n.id = subject "
@@ -151,14 +146,8 @@ def assert_counted(url: str) -> None:
 
 def in_the_plainest_way(url: str) -> list[tuple[Any, ...]]:
     """The view of humans over the statements of each stay, as other engines have it."""
-    terms = asked(url, "select text, id from store.terms where kind = 0")
+    terms = rows(url, "select text, id from store.terms where kind = 0")
     numbers: dict[Term, int] = {IRI(name): number for name, number in terms}
     views = view_definitions(SCHEMA, Timeline.INTEGER)
     (found,) = (each for each in views if each.name == "human")
-    return asked(url, numbered(found, numbers).query.sql("postgres"))
-
-
-def asked(url: str, query: str) -> list[tuple[Any, ...]]:
-    with closing(psycopg2.connect(url)) as connection, connection.cursor() as cursor:
-        cursor.execute(query)
-        return cursor.fetchall()
+    return rows(url, numbered(found, numbers).query.sql("postgres"))

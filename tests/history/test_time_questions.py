@@ -9,23 +9,22 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-import psycopg2
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from psycopg2 import extensions
 
 from sensorstream.engine.outcome import Status
-from sensorstream.history.database import connect, engine
+from sensorstream.history.database import connect
 from sensorstream.history.reader_role import reader_url
 from sensorstream.history.store import PostgresStore
-from sensorstream.history.views import install_views
 from sensorstream.journal.records import Effects, MessageStatus, Record
 from sensorstream.model import xsd
 from sensorstream.model.events import Ended, Message, Provenance
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import IRI, Literal
 from sensorstream.model.timeline import Timeline
+from tests.databases import make_history, make_views, rows
 
 EX = "http://example.org/"
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -47,25 +46,15 @@ def timeline(request: pytest.FixtureRequest) -> Timeline:
 @pytest.fixture
 def history(url: str, timeline: Timeline) -> Iterator[extensions.cursor]:
     """Asks as the role that reads."""
-    PostgresStore.open(url, timeline).close()
-    install(url, timeline)
+    make_history(url, timeline=timeline)
     connection = connect(reader_url(url))
     connection.autocommit = True
     yield connection.cursor()
     connection.close()
 
 
-def install(url: str, timeline: Timeline) -> None:
-    database = engine(url)
-    install_views(database, Schema(), timeline)
-    database.dispose()
-
-
 def fill(url: str, timeline: Timeline, said: Sequence[Interval]) -> None:
-    connection = psycopg2.connect(url)
-    with connection, connection.cursor() as cursor:
-        cursor.execute("delete from store.statements")
-    connection.close()
+    rows(url, "delete from store.statements")
     unit = 1 if timeline is Timeline.INTEGER else 1_000_000
     ended = [
         Ended(
@@ -134,36 +123,24 @@ def test_buckets_begin_at_multiples_of_their_width(
 
 
 def test_a_users_own_function_stays(url: str) -> None:
-    PostgresStore.open(url, Timeline.INTEGER).close()
     own = "create function history.time_bucket(bigint, bigint) returns text language sql as "
-    with psycopg2.connect(url) as connection, connection.cursor() as cursor:
-        cursor.execute("create schema if not exists history")
-        cursor.execute(own + "$$ select 'mine' $$")
-    install(url, Timeline.INTEGER)
-    install(url, Timeline.INTEGER)
-    with connection, connection.cursor() as cursor:
-        cursor.execute("select history.time_bucket(1, 2), count(*) from history.gaps('p', 1)")
-        assert cursor.fetchone() == ("mine", 0)
-    connection.close()
+    rows(url, "create schema if not exists history", own + "$$ select 'mine' $$")
+    make_history(url)
+    make_views(url)
+    query = "select history.time_bucket(1, 2), count(*) from history.gaps('p', 1)"
+    assert rows(url, query) == [("mine", 0)]
 
 
 def test_the_examples_of_the_guide_can_be_run(url: str) -> None:
     guide = Path(__file__).parents[2] / "docs" / "use" / "history.md"
     section = guide.read_text().partition("## Questions about time")[2].partition("\n## ")[0]
     (block,) = re.findall(r"```sql\n(.*?)```", section, re.DOTALL)
-    PostgresStore.open(url, Timeline.INTEGER).close()
-    database = engine(url)
     tracking = "http://sensorstream.example/tracking#"
     schema = Schema(
         classes=frozenset({IRI(f"{tracking}Human")}),
         datatype_properties=frozenset({IRI(f"{tracking}hasCertainty")}),
         ranges_of={IRI(f"{tracking}hasCertainty"): frozenset({IRI(xsd.INTEGER)})},
     )
-    install_views(database, schema, Timeline.INTEGER)
-    database.dispose()
-    connection = connect(reader_url(url))
-    with connection, connection.cursor() as cursor:
-        for statement in filter(str.strip, block.split(";")):
-            cursor.execute(statement)
-            assert cursor.fetchall() == []
-    connection.close()
+    make_history(url, schema)
+    for statement in filter(str.strip, block.split(";")):
+        assert rows(reader_url(url), statement) == []

@@ -4,7 +4,6 @@ from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-import psycopg2
 import pytest
 from sqlalchemy import Engine
 
@@ -21,6 +20,7 @@ from sensorstream.model.schema import Schema
 from sensorstream.model.terms import IRI, BlankNode, Literal, Subject, Term
 from sensorstream.model.timeline import Timeline
 from sensorstream.model.xsd import XSD
+from tests.databases import make_views, rows
 
 EX = "http://example.org/100%25#"
 NOW = datetime(2014, 8, 1, 8, 5, tzinfo=UTC)
@@ -43,16 +43,6 @@ SCHEMA = Schema(
         IRI(f"{EX}seen"): frozenset({IRI(xsd.DATE_TIME)}),
     },
 )
-
-
-def rows(url: str, query: str) -> list[tuple[Any, ...]]:
-    connection = psycopg2.connect(url, options="-c TimeZone=UTC")
-    try:
-        with connection, connection.cursor() as cursor:
-            cursor.execute(query)
-            return cursor.fetchall() if cursor.description else []
-    finally:
-        connection.close()
 
 
 def departure(
@@ -231,9 +221,7 @@ def test_times_of_the_date_time_line_are_timestamps(url: str) -> None:
         gone = departure(1, human(1), instant, ("a", IRI(f"{EX}Human")))
         statuses = (MessageStatus(1, Status.ACCEPTED),)
         store.commit(Effects(1, (gone,), ended((gone,)), (), statuses, NOW))
-    database = engine(url)
-    install_views(database, SCHEMA, line)
-    database.dispose()
+    make_views(url, SCHEMA, line)
     time = datetime(2014, 8, 1, 8, 5, 0, 123457, tzinfo=UTC)
     assert rows(
         url, "select time from history.human where time > timestamptz '2014-08-01 08:05:00Z'"
@@ -327,9 +315,7 @@ def test_what_is_no_moment_stops_nobody(database: Engine, url: str) -> None:
 def test_conditions_on_views_reach_an_index(url: str) -> None:
     with PostgresStore.open(url, Timeline.DATETIME) as store:
         fill(store)
-    database = engine(url)
-    install_views(database, SCHEMA, Timeline.DATETIME)
-    database.dispose()
+    make_views(url, SCHEMA, Timeline.DATETIME)
     number = "(select id from store.terms where text = '{}')"
     rows(
         url,
@@ -367,9 +353,7 @@ def test_the_latest_and_an_hour_read_no_more_of_a_long_history(
 ) -> None:
     with PostgresStore.open(url, timeline) as store:
         fill(store)
-    pool = engine(url)
-    install_views(pool, SCHEMA, timeline)
-    pool.dispose()
+    make_views(url, SCHEMA, timeline)
     second = 1 if timeline is Timeline.INTEGER else 1_000_000
     first, last = (_literal(timeline, each) for each in (90_000, 93_600))
     asked = (
@@ -393,9 +377,7 @@ def test_the_latest_and_an_hour_read_no_more_of_a_long_history(
 def test_a_join_of_two_views_of_classes_looks_up_no_text_for_each_row(url: str) -> None:
     with PostgresStore.open(url, Timeline.INTEGER) as store:
         fill(store)
-    pool = engine(url)
-    install_views(pool, SCHEMA, Timeline.INTEGER)
-    pool.dispose()
+    make_views(url, SCHEMA)
     rows(url, _MANY.format(start=1_000, end=5_999, step=60))
     rows(url, "analyze")
     joined = (
@@ -410,9 +392,7 @@ def test_a_join_of_two_views_of_classes_looks_up_no_text_for_each_row(url: str) 
 def test_a_column_of_texts_looks_up_one_text_for_each_row(url: str) -> None:
     with PostgresStore.open(url, Timeline.INTEGER) as store:
         fill(store)
-    pool = engine(url)
-    install_views(pool, SCHEMA, Timeline.INTEGER)
-    pool.dispose()
+    make_views(url, SCHEMA)
     # As the planner does it where there are many.
     query = (
         "set enable_hashjoin = off; set enable_mergejoin = off; set enable_seqscan = off; "

@@ -93,13 +93,6 @@ def stop(pid: int) -> None:
     os.waitid(os.P_PID, pid, os.WSTOPPED | os.WNOWAIT)
 
 
-class Unprepared(Explainer):
-    """Starts its process when something is to be explained: most tests have nothing."""
-
-    def prepare(self) -> None:
-        pass
-
-
 class Watched(Worker):
     """Its time limit is short for a process that was stopped only: any other is waited for."""
 
@@ -133,7 +126,7 @@ def make(tmp_path: Path) -> Iterator[Make]:
     def new(*, java: str = "", heap: int = 256, kind: type[Worker] = Worker) -> Machine:
         terminology = Terminology.of(ontology)
         worker = kind("hermit", terminology.document(), java=java, timeout=PATIENCE, heap=heap)
-        explainer = Unprepared(
+        explainer = Explainer(
             ontology,
             lambda: DlReasoner(terminology, worker),
             terminology.datatypes,

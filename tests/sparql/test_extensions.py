@@ -1,4 +1,4 @@
-"""Local times, places, lengths of time: alike in the network and on Oxigraph, not in SQL."""
+"""Local times and lengths of time: alike in the network and on Oxigraph, not in SQL."""
 
 from __future__ import annotations
 
@@ -16,11 +16,10 @@ from sensorstream.errors import QueryError, UnsupportedQuery
 from sensorstream.kb.oxigraph_terms import from_oxigraph
 from sensorstream.model import xsd
 from sensorstream.model.terms import IRI, Literal, Term
-from sensorstream.model.xsd import GEO_WKT as WKT
 from sensorstream.model.xsd import Duration, duration_text
 from sensorstream.network.expressions.expression_functions import value_of
 from sensorstream.sparql.algebra import BGP, Extend, FunctionCall, Project, Query, Select, Variable
-from sensorstream.sparql.extensions import DIVIDE, LOCAL, METRIC_DISTANCE, SF_WITHIN
+from sensorstream.sparql.extensions import DIVIDE, LOCAL
 from sensorstream.sparql.query_parser import parse_query
 from tests.oxigraph import FUNCTIONS, oxigraph_text, same_when_stored
 
@@ -74,7 +73,6 @@ def test_an_offset_of_old_has_whole_minutes() -> None:
 
 
 NOON = Literal("2026-03-02T12:00:00Z", xsd.DATE_TIME)
-TRIANGLE = Literal("POLYGON((0 0, 4 0, 0 4, 0 0))", WKT)
 
 
 @pytest.mark.parametrize(
@@ -98,53 +96,6 @@ TRIANGLE = Literal("POLYGON((0 0, 4 0, 0 4, 0 0))", WKT)
 )
 def test_what_has_no_local_time_is_an_error(time: IRI | Literal, zone: IRI | Literal) -> None:
     assert value(LOCAL, time, zone) is None
-
-
-@pytest.mark.parametrize(
-    ("point", "expected"),
-    [
-        ("POINT(1 1)", "true"),
-        ("POINT(2 2)", "false"),
-        ("<http://www.opengis.net/def/crs/OGC/1.3/CRS84> POINT(1 1)", "true"),
-        ("<urn:other> POINT(1 1)", None),
-        ("1 1", None),
-    ],
-)
-def test_a_point_is_within_a_polygon_or_not(point: str, expected: str | None) -> None:
-    found = value(SF_WITHIN, Literal(point, WKT), TRIANGLE)
-    assert found == (None if expected is None else Literal(expected, xsd.BOOLEAN))
-    assert value(SF_WITHIN, Literal(point), TRIANGLE) is None
-
-
-@pytest.mark.parametrize(
-    ("one", "other", "metres"),
-    [
-        # One degree of a great circle: pi / 180 times the radius.
-        ("POINT(0 0)", "POINT(0 1)", 111_195.08),
-        ("POINT(179.5 0)", "POINT(-179.5 0)", 111_195.08),
-        ("POINT(10 90)", "POINT(-100 89)", 111_195.08),
-        ("POINT(0 0)", "POINT(180 0)", 20_015_114.44),
-        ("POINT(26.1 44.43)", "POINT(26.1 44.43)", 0.0),
-        # Berlin and Bucharest; on the ellipsoid of WGS 84 it is 1,296 km.
-        ("POINT(13.405 52.52)", "POINT(26.1025 44.4268)", 1_295_000),
-        ("<http://www.opengis.net/def/crs/EPSG/0/4326> POINT(1 0)", "POINT(0 2)", 111_195.08),
-    ],
-)
-def test_the_distance_on_the_globe_is_in_metres(one: str, other: str, metres: float) -> None:
-    found = value(METRIC_DISTANCE, Literal(one, WKT), Literal(other, WKT))
-    assert isinstance(found, Literal)
-    assert found.datatype == xsd.DOUBLE
-    assert float(found.lexical) == pytest.approx(metres, rel=3e-3 if metres % 1 == 0 else 1e-6)
-
-
-@pytest.mark.parametrize(
-    "point",
-    ["<urn:other> POINT(1 1)", "POINT(0 91)", "POINT(400 0)", "POLYGON((0 0, 1 0, 1 1, 0 0))", ""],
-)
-def test_what_is_no_place_on_the_globe_has_no_distance(point: str) -> None:
-    here = Literal("POINT(0 0)", WKT)
-    assert value(METRIC_DISTANCE, Literal(point, WKT), here) is None
-    assert value(METRIC_DISTANCE, here, Literal(point, WKT)) is None
 
 
 @settings(max_examples=100)
@@ -179,9 +130,6 @@ def test_only_lengths_of_time_are_divided() -> None:
     [
         (f'<{LOCAL}>(?t, "Bucarest")', "1:19: .*'Bucarest' is not a known time zone"),
         (f"<{LOCAL}>(?t)", "expected two arguments, not 1"),
-        (f'<{SF_WITHIN}>(?p, "POLYGON(())"^^<{WKT}>)', "no pair of coordinates"),
-        (f'<{SF_WITHIN}>(?p, "POLYGON((0 0))")', "no geo:wktLiteral"),
-        (f'<{METRIC_DISTANCE}>(?p, "POINT(0 91)"^^<{WKT}>)', "no place on the globe"),
         (f'<{DIVIDE}>(?t, "PT0S"^^<{xsd.DAY_TIME_DURATION}>)', "no time to divide by"),
     ],
 )

@@ -33,8 +33,8 @@ PAGE: Final = Path(__file__).parents[2] / "docs" / "understand" / "conformance.m
 
 _INTRODUCTION: Final = """# Conformance
 
-Results on published test suites. `make conformance` writes this page; it needs the suites beside
-the repository, and says where, if they are not there.
+Results on published test suites. `make conformance` writes this page; it says where the suites must
+be.
 
 ## SPARQL
 
@@ -42,28 +42,24 @@ the repository, and says where, if they are not there.
 
 - **Syntax**: a positive text is read; printed and read again it means the same. A negative text is
   refused.
-- **Query**: the text is read, its algebra printed, and the printed text run on Oxigraph. The answer
-  has the suite's solutions, equally often, blank nodes up to their names, in order where the query
-  says ORDER BY.
+- **Query, update**: the text is read, its algebra printed, and the printed text run on Oxigraph.
+  The solutions, or the data afterwards, are the suite's, blank nodes up to their names, in order
+  where the query says ORDER BY.
 - **As a stream**: the test's data come triple by triple through the
-  [network](architecture.md#the-network), with junk that comes and goes among them; the result at
-  the end equals the suite's.
-- **Update**: as for queries; the data afterwards are isomorphic to the suite's.
+  [network](architecture.md#the-network), with junk that comes and goes; the result at the end is
+  the suite's.
 
 """
 _DEVIATIONS: Final = """
-Where the result is as Oxigraph's, not as the suite's, Oxigraph does not give the suite's for the
-original text either:
+As Oxigraph, not as the suite, also with the original text:
 """
-_ANEW: Final = """\
-Functions with another value each time cannot be kept in step. Queries with them are evaluated anew
-at every change: """
+_ANEW: Final = "Evaluated anew at every change, by functions with another value each time:\n"
 _RML: Final = """
 ## RML
 
-[RML mappings](../use/rml.md) on the published cases with XML sources. Each file of a case is a
-message from a source of its name. A case is right if the output is the published dataset, named
-graphs and blank nodes included, or if an error is expected and there is one.
+[RML mappings](../use/rml-and-xslt.md) on the published cases with XML sources. Each file of a case
+is a message from a source of its name. A case is right if the output is the published dataset, or
+if an error is expected and there is one.
 """
 _COLUMNS: Final = (
     *("tests", "passed", "as Oxigraph, not as the suite", "failed"),

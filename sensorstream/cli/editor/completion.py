@@ -175,6 +175,7 @@ _COMMON_PREFIXES: Final = {
     "xsd": XSD,
     "sosa": "http://www.w3.org/ns/sosa/",
     "geo": "http://www.opengis.net/ont/geosparql#",
+    "geof": "http://www.opengis.net/def/function/geosparql/",
 }
 _PREFIXES: Final = tuple(
     CompletionItem(f"{prefix}: <{iri}>", CompletionSort.PREFIX)

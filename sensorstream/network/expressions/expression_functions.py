@@ -27,6 +27,7 @@ from sensorstream.sparql.functions import (
     fault_of_pattern,
     iri_function,
 )
+from sensorstream.sparql.place_functions import GEOF
 from sensorstream.sparql.values import (
     FALSE,
     FLOAT,
@@ -48,6 +49,7 @@ from sensorstream.sparql.values import (
 from sensorstream.sparql.walk import replaced
 
 _Node = TypeVar("_Node")
+_OWN: Final = [f"<{name}>" for name in EXTENSIONS if not name.startswith(GEOF)]
 Value: TypeAlias = Callable[[Row], Term | None]
 Truth: TypeAlias = Callable[[Row], bool | None]
 """The effective boolean value of a row; None is an error (section 17.2)."""
@@ -210,14 +212,14 @@ def _named_by_iri(call: algebra.FunctionCall, places: Mapping[str, int]) -> Valu
     if extension is None:
         raise UnsupportedQuery(
             f"<{function}>(): there is no such function; those named by an IRI are the casts, "
-            f"such as xsd:integer(?x), and {', '.join(f'<{each}>' for each in EXTENSIONS)}",
+            f"such as xsd:integer(?x), those of GeoSPARQL in <{GEOF}>, and {', '.join(_OWN)}",
             part=call,
         )
-    left, right = (value_of(each, places) for each in arguments)
+    values = [value_of(each, places) for each in arguments]
 
     def value(row: Row) -> Term | None:
-        one, other = left(row), right(row)
-        return None if one is None or other is None else extension(one, other)
+        terms = [each(row) for each in values]
+        return None if None in terms else extension(*terms)  # type: ignore[arg-type]
 
     return value
 

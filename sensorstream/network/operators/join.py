@@ -83,6 +83,10 @@ class Memory:
         """The rows of a key with their counts."""
         return self._bags.get(key, _NO_ROWS)
 
+    def times(self, row: Row) -> int:
+        """The number of times that a row is there."""
+        return self._bags.get(self._key(row), _NO_ROWS).get(row, 0)
+
     def rows(self) -> Iterator[Row]:
         return (row for bag in self._bags.values() for row in repeated(bag))
 

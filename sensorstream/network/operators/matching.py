@@ -112,7 +112,7 @@ class Matching(Node):
             if weight > 0:
                 if found and row not in self._matches:
                     self._matches[row] = sum(found.values())
-            elif self._left.bag(self._left_key(row)).get(row, 0) == -weight:
+            elif self._left.times(row) == -weight:
                 self._matches.pop(row, None)
 
     def _right_changed(self, right: Row, weight: int) -> None:

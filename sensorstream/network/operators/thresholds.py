@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from sensorstream.model.terms import IRI, Literal, Term
 from sensorstream.network.expressions.constant_order import Constants
 from sensorstream.network.node import Node
+from sensorstream.network.operators.place_join import PlaceIndex
 from sensorstream.network.rows import Row, rearranged, slots_of
 
 
@@ -17,7 +18,9 @@ class ThresholdsOperator(Node):
     for each reader that wants it.
     """
 
-    def __init__(self, source: Node, variable: str, operator: str, constants: Constants) -> None:
+    def __init__(
+        self, source: Node, variable: str, operator: str, constants: Constants | PlaceIndex
+    ) -> None:
         super().__init__((source,), source.variables, source.certain)
         self.constants = constants
         self._place = slots_of(source.variables)[variable]

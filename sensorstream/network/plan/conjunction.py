@@ -16,6 +16,8 @@ from sensorstream.network.plan.nodes import (
     FilterPlan,
     JoinPlan,
     Match,
+    PlaceJoinPlan,
+    PlacesCompared,
     Plan,
     ProjectPlan,
     ThresholdsPlan,
@@ -23,7 +25,9 @@ from sensorstream.network.plan.nodes import (
     UnionPlan,
 )
 from sensorstream.network.rows import shown
-from sensorstream.sparql.algebra import Comparison, Expression, Variable
+from sensorstream.sparql.algebra import And, Comparison, Expression, FunctionCall, Variable
+from sensorstream.sparql.place_functions import METRIC_DISTANCE, TOUCHING
+from sensorstream.sparql.values import number
 from sensorstream.sparql.variable_scope import names_in
 
 
@@ -32,7 +36,7 @@ class Threshold:
     """``variable operator constant``: queries can differ in the constant and share the rest."""
 
     variable: str
-    operator: OneOf["=", "<", ">", "<=", ">="]
+    operator: OneOf["=", "<", ">", "<=", ">="] | IRI
     constant: IRI | Literal
 
     def over(self, source: Plan, output: Sequence[str]) -> Plan:
@@ -64,6 +68,9 @@ def _threshold(condition: Expression, bound: Collection[str]) -> Threshold | Non
         case Comparison(operator, Variable(name), IRI() | Literal() as constant):
             if operator != "!=" and name in bound and is_comparable(operator, constant):
                 return Threshold(name, operator, constant)
+        case FunctionCall(function, (Variable(name), Literal() as constant)):
+            if function in TOUCHING and name in bound:
+                return Threshold(name, function, constant)
     return None
 
 
@@ -113,10 +120,72 @@ def assembled(parts: Conjunction, wanted: Sequence[str] | None = None) -> Plan:
         kept.update((n, None) for n in visible if n in names and (n in later or n in elsewhere))
         plans.append(matched(group, tests, list(kept)))
     kept = dict.fromkeys([*wanted, *sorted(later.difference(wanted))])
+    plans, filters = _joined_by_place(plans, filters, list(kept))
     joined = join_all(plans, list(kept)) if plans else UNIT
     for condition in filters:
         joined = filtered(joined, condition)
     return joined
+
+
+def _joined_by_place(
+    plans: list[Plan], filters: list[Expression], wanted: Sequence[str]
+) -> tuple[list[Plan], list[Expression]]:
+    """Join plans that share no variable where a filter compares places of theirs, by an index."""
+    rest = list[Expression]()
+    for condition in filters:
+        found = places_compared(condition)
+        sides = [_linked(plans, name) for name in (found.left, found.right)] if found else []
+        if found is None or not all(sides) or sides[0] & sides[1]:
+            rest.append(condition)
+            continue
+        left, right = (join_all([plans[at] for at in sorted(side)], wanted) for side in sides)
+        names = tuple(n for n in wanted if n in left.variables or n in right.variables)
+        others = [each for at, each in enumerate(plans) if at not in sides[0] | sides[1]]
+        plans = [PlaceJoinPlan(left, right, names, found), *others]
+    return plans, rest
+
+
+def places_compared(condition: Expression) -> PlacesCompared | None:
+    """Two variables whose places must touch, or be within some metres; None: another condition."""
+    match condition:
+        case FunctionCall(function, (Variable(one), Variable(other))) if function in TOUCHING:
+            return PlacesCompared(condition, one, other, 0.0)
+        case Comparison(
+            "<" | "<=", FunctionCall(function, (Variable(one), Variable(other))), Literal() as most
+        ) if function == METRIC_DISTANCE:
+            metres = number(most)
+            if metres is not None and 0 < metres < 1e9:
+                return PlacesCompared(condition, one, other, float(metres))
+    return None
+
+
+def places_between(
+    conditions: Iterable[Expression], left: Collection[str], right: Collection[str]
+) -> PlacesCompared | None:
+    """A condition on a place of the left and one of the right, which share no variable."""
+    if not set(left).isdisjoint(right):
+        return None
+    for condition in conditions:
+        if isinstance(condition, And):
+            found = places_between((condition.left, condition.right), left, right)
+        else:
+            found = places_compared(condition)
+        if found is not None and found.left in right and found.right in left:
+            found = replace(found, left=found.right, right=found.left)
+        if found is not None and found.left in left and found.right in right:
+            return found
+    return None
+
+
+def _linked(plans: Sequence[Plan], name: str) -> set[int]:
+    """The places of plans that variables link with those that have a variable."""
+    names, found = {name}, set[int]()
+    while following := {
+        at for at, p in enumerate(plans) if at not in found and names.intersection(p.variables)
+    }:
+        found |= following
+        names.update(*(plans[at].variables for at in following))
+    return found
 
 
 def _with_merged_apart(parts: Conjunction) -> Conjunction:

@@ -189,7 +189,8 @@ class ThresholdsPlan(PlanOverOne):
     """
 
     variable: str
-    operator: OneOf["=", "<", ">", "<=", ">="]
+    operator: OneOf["=", "<", ">", "<=", ">="] | IRI
+    """A comparison, or a relation of places."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,9 +202,11 @@ class BeyondPlan(PlanOverOne):
     variables: tuple[str, ...] = field()
 
     @property
-    def condition(self) -> algebra.Comparison:
-        variable = Variable(self.source.variable)
-        return algebra.Comparison(self.source.operator, variable, self.constant)
+    def condition(self) -> Expression:
+        operator, variable = self.source.operator, Variable(self.source.variable)
+        if isinstance(operator, IRI):
+            return algebra.FunctionCall(operator, (variable, self.constant))
+        return algebra.Comparison(operator, variable, self.constant)
 
 
 @dataclass(frozen=True, slots=True)
@@ -343,6 +346,25 @@ class JoinPlan(PlanOverTwo):
     kept = ("left", "right")
     variables: tuple[str, ...] = field()
     longest: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PlacesCompared:
+    """A condition on the places of two variables: they touch, or are at most ``metres`` apart."""
+
+    condition: Expression
+    left: str
+    right: str
+    metres: float
+
+
+@dataclass(frozen=True, slots=True)
+class PlaceJoinPlan(PlanOverTwo):
+    """The pairs of rows of whose places a condition is true; the sides share no variable."""
+
+    kept = ("left", "right")
+    variables: tuple[str, ...] = field()
+    places: PlacesCompared
 
 
 @dataclass(frozen=True, slots=True)

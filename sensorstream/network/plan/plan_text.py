@@ -78,6 +78,8 @@ def plan_text(plan: plans.Plan) -> str:
             return f"Join{_on(plan)}{bound}"
         case plans.JoinPlan(_, _, output):
             return f"Join{_on(plan, ' ')} -> {_names(output)}" if plan.shared else "Product"
+        case plans.PlaceJoinPlan(_, _, output, places):
+            return f"Join by an index of places, {_filter(places.condition)} -> {_names(output)}"
         case plans.LeftJoinPlan(_, _, condition, operator, longest) if plan.timed:
             return f"{operator}{_if(condition)}{_kept(longest) if plan.remembers else ''}"
         case plans.LeftJoinPlan(_, _, condition):

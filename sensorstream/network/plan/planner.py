@@ -72,6 +72,8 @@ def expressions_of(plan: Plan) -> Iterator[Expression]:
             yield from filters
         case plans.FilterPlan(_, condition) | plans.ExtendPlan(_, _, condition):
             yield condition
+        case plans.PlaceJoinPlan():
+            yield plan.places.condition
         case plans.LeftJoinPlan(_, _, condition) if condition is not None:
             yield condition
         case plans.Mark(_, _, conditions) | plans.SeqPlan(_, _, conditions):

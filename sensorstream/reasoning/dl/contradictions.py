@@ -18,6 +18,7 @@ from collections import OrderedDict, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from concurrent.futures import TimeoutError as FutureTimeout
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import Final, NotRequired, TypeAlias, TypedDict, Unpack
@@ -80,21 +81,20 @@ class Explainer:
         self._clock = clock
         self._process = JavaProcess("the explainer", java=java, heap=heap, clock=clock)
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="explainer")
+        self._started: Future[Explained] | None = None
         self._asked: Future[Explained] | None = None
         self._trial: Aside | None = None
         self._axioms = ""
         self._known: OrderedDict[_Shape, tuple[int, ...]] = OrderedDict()
         self._spent: deque[tuple[float, float]] = deque()
 
-    def prepare(self) -> None:
-        """Start the explainer's process in the background, before it is needed."""
-        if self._asked is None:
-            self._asked = self._ask("")
-
     def explain(self, kb: KnowledgeBase, delta: Delta, error: Inconsistent) -> Inconsistent:
         """The same error with its contradiction; ``delta`` is still applied to ``kb``."""
         if error.contradiction is not None or not error.individuals:
             return error
+        if self._started is None:
+            # A process with Java, which most deployments never need.
+            self._asked = self._started = self._ask("")
         members = [_subject(name) for name in error.individuals]
         suspects = list(_suspects(kb, delta, members))
         begin = self._clock.counter()
@@ -117,7 +117,8 @@ class Explainer:
         """End the explainer's process; a second call does nothing."""
         pid = self._process.pid
         if pid is not None and self._asked is not None and not self._asked.done():
-            os.kill(pid, signal.SIGKILL)  # the thread that waits for its answer closes it
+            with suppress(ProcessLookupError):  # the thread that waits for its answer closes it
+                os.kill(pid, signal.SIGKILL)
         self._thread.shutdown()
         self._process.close()
 
@@ -173,10 +174,15 @@ class Explainer:
 
     def _axioms_against(self, triples: Sequence[Triple], end: float) -> tuple[tuple[str, ...], str]:
         """The axioms that contradict the assertions, or the reason why they are not named."""
-        if self._asked is not None:
-            wait([self._asked], max(0.0, end - self._clock.counter()))
-            if not self._asked.done():
-                return (), "the axioms are not named: the explainer is busy or starting"
+        assert self._started is not None
+        assert self._asked is not None
+        begin = self._clock.counter()
+        wait([self._started], _PATIENCE)
+        # The limit is for the search: the start takes longer, but once.
+        end += self._clock.counter() - begin
+        wait([self._asked], max(0.0, end - self._clock.counter()))
+        if not self._asked.done():
+            return (), "the axioms are not named: the explainer is busy"
         declared = declarations(triples, self._ontology.schema)
         self._asked = self._ask(to_ntriples(self._told([*declared, *triples])).decode())
         try:

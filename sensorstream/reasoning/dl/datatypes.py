@@ -35,6 +35,7 @@ from sensorstream.model.vocabulary import OWL, RDF, RDFS
 from sensorstream.model.xsd import (
     DATE_TIMES,
     DURATIONS,
+    GEO_JSON,
     GEO_WKT,
     NUMERIC_TYPES,
     RDF_LANG_STRING,
@@ -104,7 +105,7 @@ _BINARY: Final = frozenset({_HEX, f"{XSD}base64Binary"})
 _NAMES: Final = frozenset(f"{XSD}{name}" for name in ("ID", "IDREF", "ENTITY"))
 _NC_NAME: Final = f"{XSD}NCName"
 _WELL_KNOWN: Final = frozenset(
-    {GEO_WKT, *(f"{RDF}{name}" for name in ("XMLLiteral", "HTML", "JSON"))}
+    {GEO_WKT, GEO_JSON, *(f"{RDF}{name}" for name in ("XMLLiteral", "HTML", "JSON"))}
 )
 _DATATYPE: Final = IRI(f"{RDFS}Datatype")
 _LITERAL: Final = IRI(f"{RDFS}Literal")

@@ -189,7 +189,6 @@ class ResilientReasoner(DlReasoner):
     def start(self, kb: KnowledgeBase) -> None:
         self._plain, self.degraded = None, ""
         super().start(kb)
-        self._explainer.prepare()
 
     def react(self, kb: KnowledgeBase, delta: Delta) -> Delta:
         """Follow a change as :class:`~sensorstream.reasoning.reasoner.Reasoner`.

@@ -166,7 +166,8 @@ def _cast(function: IRI, arguments: tuple[Expression, ...], frame: Frame) -> Sql
     cast = CASTS.get(function)
     if function in EXTENSIONS:
         raise UnsupportedQuery(
-            f"<{function}>(): SQL does not have this function; queries over the window do"
+            f"<{function}>(): SQL does not have this function; queries over the window do: "
+            "ask the window, or select what it needs and compute it on the rows"
         )
     if cast is None:
         raise UnsupportedQuery(

@@ -8,8 +8,8 @@ from sensorstream.model.terms import IRI, Triple
 from sensorstream.sparql.algebra import Pattern, Query, Select
 from tests.archive.sparql.world import World
 from tests.history.sparql.test_against_oxigraph import data_sets
+from tests.network.in_step import ANCHOR, has_fixed_path, selected
 from tests.network.oracle import GRAPHS, LITERALS, NODES, Oracle, patterns, values
-from tests.network.test_against_oxigraph import ANCHOR, has_fixed_path, selected
 
 
 @settings(max_examples=25)

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from sensorstream.model.terms import IRI, Triple
 from sensorstream.sparql.algebra import Pattern, Query, Select
 from tests.history.sparql.world import World
+from tests.network.in_step import ANCHOR, has_fixed_path, selected
 from tests.network.oracle import GRAPHS, LITERALS, NODES, Oracle, patterns, triples, values
-from tests.network.test_against_oxigraph import ANCHOR, has_fixed_path, selected
 
 data_sets = st.lists(st.tuples(triples, st.sampled_from((None, None, None, *GRAPHS))), max_size=14)
 

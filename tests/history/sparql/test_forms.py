@@ -143,6 +143,7 @@ def test_an_expression_has_the_value_of_sparql(
      'REGEX("a", "(a)\\\\1")', 'REGEX("a", "\\\\w")',
      'REPLACE("a", "a|b", "c")', 'REPLACE("aaa", "a*b*c", "")',
      '<urn:sensorstream:function:local>(?t, "UTC")',
+     "<http://www.opengis.net/def/function/geosparql/isEmpty>(?t)",
      ":f(1)", "xsd:integer(1, 2)", 'REGEX("a", "[a-z&&[^b]]")', 'REGEX("a", "a{300}")'],
 )  # fmt: skip
 def test_what_sql_cannot_say_is_refused_by_name(world: World, expression: str) -> None:

@@ -280,7 +280,7 @@ def _block(
         if (path := _any_length(pattern)) is not None:
             # It has no interval: it is followed in what holds always.
             named = [end for end in (pattern.subject, pattern.object) if not _name(end)]
-            fitting = [(a, path, b) for a, b in _pairs(path, lasting, named)]
+            fitting = [(a, path, b) for a, b in pairs_of(path, lasting, named)]
         found = [
             fitted
             for bindings in found
@@ -309,7 +309,7 @@ def _any_length(pattern: algebra.TriplePattern) -> algebra.Path | None:
     return None if isinstance(predicate, Variable | IRI) else predicate
 
 
-def _pairs(path: Any, graph: set[Triple], named: Iterable[Any]) -> set[tuple[Any, Any]]:
+def pairs_of(path: Any, graph: set[Triple], named: Iterable[Any]) -> set[tuple[Any, Any]]:
     """The ends of a path over a graph, as relations; those of length zero also of named terms."""
     nodes = {*(t[0] for t in graph), *(t[2] for t in graph), *named}
     same = {(each, each) for each in nodes}
@@ -317,22 +317,22 @@ def _pairs(path: Any, graph: set[Triple], named: Iterable[Any]) -> set[tuple[Any
         case IRI():
             return {(s, o) for s, p, o in graph if p == path}
         case algebra.Inverse(inner):
-            return {(b, a) for a, b in _pairs(inner, graph, named)}
+            return {(b, a) for a, b in pairs_of(inner, graph, named)}
         case algebra.Sequence(left, right):
-            return _composed(_pairs(left, graph, named), _pairs(right, graph, named))
+            return _composed(pairs_of(left, graph, named), pairs_of(right, graph, named))
         case algebra.Alternative(left, right):
-            return _pairs(left, graph, named) | _pairs(right, graph, named)
+            return pairs_of(left, graph, named) | pairs_of(right, graph, named)
         case algebra.NegatedSet(forward, backward):
             found = {(s, o) for s, p, o in graph if p not in forward} if forward else set()
             return found | (
                 {(o, s) for s, p, o in graph if p not in backward} if backward else set()
             )
         case algebra.ZeroOrOne(inner):
-            return same | _pairs(inner, graph, named)
+            return same | pairs_of(inner, graph, named)
         case algebra.ZeroOrMore(inner):
-            return same | _pairs(algebra.OneOrMore(inner), graph, named)
+            return same | pairs_of(algebra.OneOrMore(inner), graph, named)
         case algebra.OneOrMore(inner):
-            found = once = _pairs(inner, graph, named)
+            found = once = pairs_of(inner, graph, named)
             while not (more := _composed(found, once)) <= found:
                 found = found | more
             return found

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from sensorstream.model.terms import Triple
 from sensorstream.sparql.query_parser import parse_query
 from tests.network.intervals.definition import solutions, timed
-from tests.network.intervals.test_patterns_in_time import (
+from tests.network.intervals.random_patterns import (
     PREFIX,
     events,
     restarted,

@@ -1,9 +1,10 @@
-"""The strata of queries against their definition: the least numbers that keep all conditions."""
+"""The strata of queries: the least numbers that keep all conditions, at work and by definition."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from typing import Any
 
 import pytest
 from hypothesis import example, given, settings
@@ -13,6 +14,18 @@ from sensorstream.errors import UnsupportedQuery
 from sensorstream.model.terms import IRI
 from sensorstream.network.intervals.query_strata import InstantKinds, feeding, strata
 from sensorstream.network.recursion.triple_kinds import TriplesRead
+from sensorstream.sparql.query_parser import parse_query
+from sensorstream.streams.query_report import Report
+from tests.network.intervals.definition import closed, solutions
+from tests.network.intervals.random_patterns import (
+    PREFIX,
+    Gaps,
+    events,
+    found_in,
+    processor,
+    stream_of,
+    streams,
+)
 
 P, Q, C, D = (IRI(f"http://example.org/{each}") for each in "pqcd")
 kinds = st.frozensets(
@@ -81,3 +94,41 @@ def test_queries_are_in_the_strata_of_the_definition(
     told = re.findall("(a rule over time|'[a-e]')", raised.value.message)
     one, other = (None if each == "a rule over time" else each.strip("'") for each in told)
     assert meet(everything[other].adds, everything[one].asked)
+
+
+def test_absence_that_depends_on_itself_at_one_moment_is_refused() -> None:
+    machine = processor([])
+    text = (
+        PREFIX + "CONSTRUCT { ?x :q ?y } WHERE { { ?x :p ?y } EQUALSOPTIONAL { ?x :q ?z } "
+        "FILTER(!BOUND(?z)) }"
+    )
+    with pytest.raises(UnsupportedQuery, match="OPTIONALSEQ"):
+        machine.register("q", text, parse_query(text), lambda report: None)
+
+
+ABSENT = [
+    ["CONSTRUCT { ?x :q ?y } WHERE { ?x :p ?y FILTER(getENDTIME() >= 0) }"],
+    [
+        "CONSTRUCT { ?x :alone ?y } WHERE { ?x ?p ?y FILTER NOT EXISTS { ?y :q ?z } "
+        "FILTER(getENDTIME() >= 0) }"
+    ],
+]
+
+
+@settings(max_examples=25)
+@given(gaps=streams)
+def test_exists_knows_what_construct_has_made_at_the_same_moment(gaps: Gaps) -> None:
+    said = events(gaps)
+    reports: list[Report] = []
+    machine = processor([])
+    last = f"{PREFIX}SELECT ?x ?y {{ ?x :alone ?y FILTER(getENDTIME() >= 0) }}"
+    named = [("last", last), *((f"q{n}", PREFIX + t) for n, [t] in enumerate(reversed(ABSENT)))]
+    for name, text in named:
+        sink: Any = reports.append if name == "last" else (lambda report: None)
+        machine.register(name, text, parse_query(text), sink)
+    for event in said:
+        machine.push(event)
+    machine.finish()
+    rules = [[parse_query(PREFIX + text) for text in stratum] for stratum in ABSENT]
+    expected = solutions(parse_query(last).form.pattern, closed(stream_of(said, []), rules))
+    assert set(found_in(reports)) == expected

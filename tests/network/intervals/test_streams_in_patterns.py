@@ -20,7 +20,7 @@ from sensorstream.streams.processor import StreamEvent, StreamProcessor
 from sensorstream.streams.query_report import Report
 from sensorstream.streams.query_state import ProcessorState
 from tests.network.intervals.definition import ALWAYS, Solution, solutions, streams, timed
-from tests.network.intervals.test_patterns_in_time import (
+from tests.network.intervals.random_patterns import (
     NAMES,
     PREFIX,
     PROPERTIES,

@@ -1,16 +1,17 @@
+"""A join keeps step with the product of the rows that agree."""
+
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
 from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
 
 from sensorstream.model.terms import IRI
-from sensorstream.network.node import Node
 from sensorstream.network.operators.join import JoinOperator
 from sensorstream.network.rows import Row
+from tests.network.operators.given_rows import Given
 
 TERMS: list[Any] = [IRI("ex:a"), IRI("ex:b"), IRI("ex:c")]
 VARIABLES = {"left": ("x", "y"), "right": ("y", "z"), "far": ("z", "w")}
@@ -18,31 +19,6 @@ rows: st.SearchStrategy[list[Row]] = st.lists(
     st.tuples(st.sampled_from(TERMS), st.sampled_from(TERMS)), max_size=5
 )
 instants = st.lists(st.tuples(rows, rows, rows, rows), min_size=1, max_size=8)
-
-
-class Given(Node):
-    """Rows that come and go as a test says; what goes must be there."""
-
-    def __init__(self, variables: Iterable[str]) -> None:
-        names = tuple(variables)
-        super().__init__((), names, names)
-        self.held: Counter[Row] = Counter()
-
-    def flush(self) -> None:
-        """The test has set the change."""
-
-    def rows(self) -> Iterable[Row]:
-        return self.held.elements()
-
-    def describe(self) -> str:
-        return "Given"
-
-    def become(self, added: list[Row], wanted: list[Row]) -> None:
-        self.added = list(added)
-        self.held.update(added)
-        self.removed = list((Counter(wanted) & self.held).elements())
-        self.held.subtract(self.removed)
-        self.held = +self.held
 
 
 def _product(left: Given, right: Given, output: tuple[str, ...]) -> Counter[Row]:

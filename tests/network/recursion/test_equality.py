@@ -16,16 +16,14 @@ from sensorstream.model.terms import IRI, BlankNode, Literal, Triple
 from sensorstream.network.budget import Budget, Limits
 from sensorstream.network.recursion.derivation_program import DerivationProgram
 from sensorstream.network.recursion.derivation_rule import DerivationRule
-from sensorstream.network.recursion.equality_rules import EQUALITY, equality_among
+from sensorstream.network.recursion.equality_rules import EQUALITY
 from sensorstream.network.recursion.linear_rules import FlatClosure, parted
-from sensorstream.reasoning.rulesets.rule_set_reader import bundled_rules
 from tests.network.recursion.oracle import rematerialised
+from tests.network.recursion.regimes import REGIMES, SAME, TOLD
 from tests.network.recursion.strategies import CLASSICS, NODES, PROPERTIES, Change
 from tests.network.recursion.test_derivation_program import ANY_PROPERTY
-from tests.network.recursion.world import World, rule
+from tests.network.recursion.world import World, iri, rule
 
-SAME = "<http://www.w3.org/2002/07/owl#sameAs>"
-TOLD = rule("told", f"{{ ?x {SAME} ?y }} WHERE {{ ?x :p1 ?y . ?y :p1 ?x }}")
 RULES = (
     TOLD,
     rule("functional", f"{{ ?y {SAME} ?z }} WHERE {{ ?x :p0 ?y . ?x :p0 ?z }}"),
@@ -39,20 +37,6 @@ RULES = (
 )
 NAMES = [*NODES, BlankNode("_:n"), PROPERTIES[0][0], PROPERTIES[1][0], PROPERTIES[1][1]]
 VALUES = [Literal("v"), Literal("1", IRI("http://www.w3.org/2001/XMLSchema#integer"))]
-PD_STAR = {
-    each.name: each
-    for each in bundled_rules("pdstar").rules
-    if each.name in ("rdfp5a", "rdfp5b", "rdfp6", "rdfp7", "rdfp11")
-}
-REGIMES: dict[str, tuple[tuple[DerivationRule, ...], tuple[DerivationRule, ...]]] = {
-    "owl2rl": (EQUALITY, ()),
-    "without properties": (tuple(e for e in EQUALITY if e.name != "eq-rep-p"), ()),
-    "pdstar": (
-        tuple(PD_STAR[name] for name in ("rdfp6", "rdfp7", "rdfp11")),
-        (PD_STAR["rdfp5a"], PD_STAR["rdfp5b"]),
-    ),
-}
-"""Rules of equality, and others that they need beside them."""
 _same = st.tuples(
     st.sampled_from(NODES[:3]),
     st.just(owl.SAME_AS),
@@ -135,10 +119,6 @@ def test_without_one_of_its_rules_the_others_are_rules_as_any(
     assert world.derived() == world.expected([left])
 
 
-def iri(name: str) -> IRI:
-    return IRI(f"http://example.org/{name}")
-
-
 def chain(names: int) -> list[Triple]:
     return [(iri(f"n{each}"), owl.SAME_AS, iri(f"n{each + 1}")) for each in range(names - 1)]
 
@@ -193,39 +173,3 @@ def test_an_observation_that_another_one_replaces_alters_nothing_else() -> None:
     world.kb.subscribe(lambda triple, old, new: marked.append(triple))
     assert toggle(world, one, other) == Delta(3)
     assert sorted(marked) == sorted([one, other])
-
-
-def test_equality_is_told_by_what_rules_say() -> None:
-    found = equality_among(bundled_rules("owl2rl").rules)
-    assert found is not None
-    assert {rule.name for rule in found.rules} == {rule.name for rule in EQUALITY}
-    assert found.properties
-    written = [
-        rule("1", f"{{ ?b {SAME} ?a }} WHERE {{ ?a {SAME} ?b FILTER(?b != ?a) }}"),
-        rule("2", f"{{ ?x {SAME} ?y }} WHERE {{ ?z {SAME} ?y . ?x {SAME} ?z }}"),
-        rule("3", f"{{ ?t ?p ?o }} WHERE {{ ?s ?p ?o . ?s {SAME} ?t }}"),
-        rule("4", f"{{ ?s ?p ?t }} WHERE {{ ?s ?p ?o . ?o {SAME} ?t }}"),
-    ]
-    own = equality_among([TOLD, *written])
-    assert own is not None
-    assert (own.rules, own.name, own.properties) == (tuple(written), "2", False)
-
-
-@pytest.mark.parametrize(
-    ("name", "text"),
-    [
-        ("eq-sym", f"{{ ?x {SAME} ?x }} WHERE {{ ?x {SAME} ?y }}"),
-        ("eq-sym", "{ ?y :same ?x } WHERE { ?x :same ?y }"),
-        (
-            "eq-trans",
-            f"{{ ?x {SAME} ?z }} WHERE {{ ?x {SAME} ?y . ?y {SAME} ?z FILTER(?x != ?z) }}",
-        ),
-        ("eq-rep-s", f"{{ ?t ?p ?o }} WHERE {{ ?s {SAME} ?t . ?s ?p ?o FILTER(isIRI(?o)) }}"),
-        ("eq-rep-s", f"{{ ?t ?p ?o }} WHERE {{ ?s {SAME} ?t . ?s ?p ?o . ?o ?p ?s }}"),
-        ("eq-rep-s", f"{{ ?t ?t ?o }} WHERE {{ ?s {SAME} ?t . ?s ?t ?o }}"),
-        ("eq-rep-o", f"{{ ?s ?p ?t }} WHERE {{ ?t {SAME} ?o . ?s ?p ?o }}"),
-    ],
-)
-def test_rules_that_say_something_else_are_no_equality(name: str, text: str) -> None:
-    rules = [rule(name, text) if each.name == name else each for each in EQUALITY]
-    assert equality_among(rules) is None

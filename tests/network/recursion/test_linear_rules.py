@@ -6,91 +6,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sensorstream.kb.graph_index import KnowledgeBase, Origin
-from sensorstream.model import rdf
+from sensorstream.kb.graph_index import Origin
 from sensorstream.model.events import Delta
-from sensorstream.model.terms import IRI, BlankNode, Literal, Triple
+from sensorstream.model.terms import IRI, Triple
 from sensorstream.network.recursion.derivation_rule import DerivationRule
-from sensorstream.network.recursion.implied_triples import Implied, unknown
+from sensorstream.network.recursion.implied_triples import Implied
 from sensorstream.network.recursion.linear_rules import FlatClosure, parted
 from sensorstream.network.recursion.triple_kinds import TriplesRead
-from sensorstream.sparql.algebra import (
-    BGP,
-    And,
-    Call,
-    Comparison,
-    Expression,
-    Filter,
-    In,
-    Not,
-    Or,
-    Pattern,
-    PatternTerm,
-    TriplePattern,
-    Variable,
-)
 from tests.network.recursion.oracle import rematerialised
+from tests.network.recursion.random_linear_rules import A, B, Q, facts, rules
 from tests.network.recursion.strategies import Change, programs, streams
 from tests.network.recursion.world import World, rule
-
-A, B, C, P, Q, R = (IRI(f"http://example.org/{name}") for name in "ABCpqr")
-SUBJECT, PREDICATE, OBJECT = map(Variable, ("s", "p", "o"))
-LITERALS: list[PatternTerm] = [Literal("x")]
-SUBJECTS: list[IRI | Variable] = [SUBJECT, SUBJECT, SUBJECT, SUBJECT, A]
-NODES = [A, B, C]
-PROPERTIES = [P, Q, R, rdf.TYPE]
-PREDICATES: list[IRI | Variable] = [*PROPERTIES, *PROPERTIES, PREDICATE]
-facts: st.SearchStrategy[Triple] = st.tuples(
-    st.sampled_from([A, B, C, P, IRI("http://example.org/other"), BlankNode("_:b")]),
-    st.sampled_from([*PROPERTIES, IRI("http://example.org/unknown")]),
-    st.sampled_from([A, B, C, Q, BlankNode("_:b"), BlankNode("_:c"), Literal("x"), Literal("y")]),
-)
-
-
-@st.composite
-def conditions(draw: st.DrawFn) -> Expression:
-    end = draw(st.sampled_from([SUBJECT, OBJECT]))
-    either = Comparison(draw(st.sampled_from(["=", "!="])), end, draw(st.sampled_from(NODES)))
-    kind = Call(draw(st.sampled_from(["ISIRI", "ISBLANK", "ISLITERAL"])), (end,))
-    both: list[Expression] = [
-        Call("SAMETERM", (SUBJECT, OBJECT)),
-        Comparison("!=", SUBJECT, OBJECT),
-    ]
-    simple: Expression = draw(st.sampled_from([kind, either, In(end, (A, Q)), *both]))
-    match draw(st.integers(0, 4)):
-        case 0:
-            return Not(simple)
-        case 1:
-            return And(simple, either)
-        case 2:
-            return Or(simple, either)
-    return simple
-
-
-@st.composite
-def rules(draw: st.DrawFn) -> DerivationRule:
-    subject: IRI | Variable = draw(st.sampled_from(SUBJECTS))
-    predicate: IRI | Variable = draw(st.sampled_from(PREDICATES))
-    objects: list[PatternTerm] = [OBJECT, OBJECT, OBJECT, A, B, *LITERALS]
-    object_ = draw(st.sampled_from([*objects, subject] if subject is SUBJECT else objects))
-    body: Pattern = BGP((TriplePattern(subject, predicate, object_),))
-    known = [each for each in (subject, object_) if isinstance(each, Variable)]
-    if {*known} == {SUBJECT, OBJECT} and draw(st.integers(0, 2)) == 0:
-        body = Filter(draw(conditions()), body)
-    ends: list[PatternTerm] = [*known, *known, *NODES]
-    subjects: list[PatternTerm] = [*ends, *([PREDICATE] if predicate is PREDICATE else [])]
-    predicates: list[IRI | Variable] = [
-        *PROPERTIES,
-        predicate,
-        *([OBJECT] if object_ is OBJECT else []),
-    ]
-    made = st.builds(
-        TriplePattern,
-        st.sampled_from(subjects),
-        st.sampled_from(predicates),
-        st.sampled_from([*ends, *LITERALS]),
-    )
-    return DerivationRule("r", tuple(draw(st.lists(made, min_size=1, max_size=2))), body)
 
 
 @settings(max_examples=150)
@@ -114,28 +40,6 @@ def test_the_conclusions_of_a_triple_are_those_of_the_rules_to_the_fixed_point(
         assert all(any(TriplesRead(p, o).meets(each) for each in told) for _, p, o in found)
         told = closure.kinds(TriplesRead(triple[1], triple[2]))
         assert all(any(TriplesRead(p, o).meets(each) for each in told) for _, p, o in found)
-
-
-@settings(max_examples=60)
-@given(
-    st.lists(rules(), max_size=4),
-    st.sets(facts, max_size=2),
-    st.lists(st.sets(facts, max_size=4), max_size=5),
-)
-def test_what_is_implied_is_what_the_asserted_triples_imply_now(
-    drawn: list[DerivationRule], static: set[Triple], windows: list[set[Triple]]
-) -> None:
-    kb = KnowledgeBase()
-    kb.add(Origin.STATIC, static)
-    closure = FlatClosure(parted(drawn)[0])
-    implied, held, news = Implied(closure.conclusions), set[Triple](), set[Triple]()
-    for window in windows:
-        delta = Delta(0, tuple(window - held), tuple(held - window))
-        change = unknown(kb, implied.change(delta))
-        assert not news & set(change.added)
-        assert set(change.removed) <= news
-        held, news = window, news.difference(change.removed).union(change.added)
-        assert news == {c for t in window for c in closure.conclusions(t)} - static
 
 
 @pytest.mark.parametrize(

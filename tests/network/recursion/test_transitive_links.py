@@ -16,8 +16,8 @@ from sensorstream.network.recursion.derivation_rule import DerivationRule, claus
 from sensorstream.network.recursion.linear_rules import FlatClosure, parted
 from sensorstream.network.recursion.transitive_links import transitive
 from tests.network.recursion.oracle import rematerialised
+from tests.network.recursion.regimes import REGIMES
 from tests.network.recursion.strategies import Change
-from tests.network.recursion.test_equality import REGIMES
 from tests.network.recursion.world import World, rule
 
 P, Q, R, S = (IRI(f"http://example.org/{name}") for name in "pqrs")

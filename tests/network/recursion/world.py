@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Final
 
+import pytest
+
+from sensorstream.errors import ProgramError
 from sensorstream.kb.graph_index import KnowledgeBase, Origin
 from sensorstream.kb.triple_index import TripleIndex
 from sensorstream.model.events import Delta
-from sensorstream.model.terms import Triple
+from sensorstream.model.terms import IRI, Literal, Triple
 from sensorstream.network.build import build
 from sensorstream.network.network import Network
 from sensorstream.network.node import Node
@@ -85,3 +88,31 @@ class World:
 
     def expected(self, layers: Iterable[Sequence[DerivationRule]]) -> set[Triple]:
         return rematerialised(layers, self.facts, self.window)
+
+
+TRANSITIVE = rule("transitive", "{ ?x :p ?z } WHERE { ?x :p ?y . ?y :p ?z }")
+TRUE = Literal("true", IRI("http://www.w3.org/2001/XMLSchema#boolean"))
+
+
+def iri(name: str) -> IRI:
+    return IRI(f"http://example.org/{name}")
+
+
+def fact(text: str) -> Triple:
+    s, p, o = text.split()
+    return iri(s), iri(p), TRUE if o == "true" else iri(o)
+
+
+def toggle(world: World, *facts: str) -> Delta:
+    world.change(Change(fact(each), in_window=False) for each in facts)
+    return world.settle()
+
+
+def ring(size: int) -> list[str]:
+    return [f"n{place} p n{(place + 1) % size}" for place in range(size)]
+
+
+def refused(*rules: DerivationRule) -> str:
+    with pytest.raises(ProgramError) as caught:
+        World(rules)
+    return caught.value.message

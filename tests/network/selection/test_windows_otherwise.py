@@ -9,7 +9,7 @@ from sensorstream.model.terms import Triple
 from sensorstream.sparql.query_parser import parse_query
 from sensorstream.streams.processor import StreamEvent, StreamProcessor
 from sensorstream.streams.query_report import Report
-from tests.network.selection.test_selection import PREFIX, Machine, number, term
+from tests.network.selection.random_rules import PREFIX, Machine, number, term
 
 Events = Iterable[tuple[int, tuple[Triple, ...]]]
 X_THEN_Y = """define { :it :found ?y } from Y(SELECT ?y { ?y a :Y })
