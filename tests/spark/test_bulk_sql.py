@@ -26,14 +26,11 @@ def views(schema: Schema) -> tuple[View, ...]:
 @pytest.mark.parametrize(
     "text",
     [
-        "select * from history.individuals order by iri, time, class",
         "select iri, x, speed, awake, seen, has_name, has_location, time, expired_at, message_id "
         "from human order by time, iri limit 60",
         "select history.human.iri, class, count(*) from history.human join individuals i "
         "on i.iri = human.iri and i.time = human.time where human.x > 70 and human.time >= "
         "timestamptz '2014-08-01 08:01:00Z' group by 1, 2 order by 1, 2",
-        "select value, valid_from, valid_to, inferred from x where iri = "
-        "'http://example.org/tracking#human-7' order by valid_from",
         # The same view twice with different conditions: each reads what it asked for.
         "select a.object, b.object from statements a join statements b on a.subject = b.subject "
         "and a.valid_from = b.valid_from where a.predicate like '%#hasLocation' "
@@ -42,7 +39,6 @@ def views(schema: Schema) -> tuple[View, ...]:
         "select subject, predicate, object, kind, datatype, language, number, moment, valid_from, "
         "inferred, superseded from statements where superseded or kind = 'blank' "
         "order by subject, object limit 30",
-        "select seq, id, source, received_at, status, reason, content from messages order by seq",
         "select id, rule, severity, text, key, raised_at, message_id from alerts order by seq",
         "select count(*), 1, max(x) from human",
     ],

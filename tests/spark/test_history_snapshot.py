@@ -15,7 +15,7 @@ from sensorstream.spark.source_tables import SOURCE_TABLES, ColumnComparison, Co
 from tests.spark.conftest import EX, LINE, SCHEMA
 
 
-def rows(url: str, text: str) -> list[tuple[object, ...]]:
+def rows(url: str, text: str) -> list[tuple[int, ...]]:
     with closing(connect(url)) as connection, connection, connection.cursor() as cursor:
         cursor.execute(text)
         return cursor.fetchall()
@@ -47,11 +47,11 @@ def test_terms_are_found_by_conditions_unless_they_are_many(
     place: HistoryPlace, conditions: Collection[ColumnCondition], test: str
 ) -> None:
     told = rows(place.url, f"select id from store.terms where {test.format(EX=EX)}")
-    expected = sorted((number for (number,) in told), key=repr)
+    expected = sorted(number for (number,) in told)
     with snapshot_of(place) as snapshot:
         found = snapshot.terms(conditions, len(expected))
         assert found is not None
-        assert sorted(found, key=repr) == expected
+        assert sorted(found) == expected
         if expected:
             assert snapshot.terms(conditions, len(expected) - 1) is None
 

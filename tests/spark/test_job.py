@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -9,6 +10,7 @@ import pyarrow.parquet
 import pyspark
 
 from sensorstream.installation import bundled
+from sensorstream.spark import class_cache
 from sensorstream.spark.launch import java_home
 
 
@@ -22,6 +24,7 @@ def test_the_job_for_spark_submit_writes_its_answer_as_parquet(url: str, tmp_pat
     command = [
         str(submit),
         *("--master", "local[1]", "--conf", "spark.ui.enabled=false"),
+        *("--driver-java-options", shlex.join(class_cache.using())),
         *("--conf", f"spark.sql.warehouse.dir={tmp_path}/warehouse"),
         str(bundled("persistent") / "spark_sql.py"),
         *("--config", str(settings), "--output", str(tmp_path / "answer")),

@@ -18,8 +18,10 @@ from typing import Any
 import psutil
 import psycopg2
 import pytest
+from click.testing import CliRunner
 
 from sensorstream.app.control.wiring import read_deployment
+from sensorstream.cli import main
 from sensorstream.history.effects_writer import Writes
 from sensorstream.history.journal_rows import record_of
 from sensorstream.history.store import PostgresStore
@@ -69,9 +71,22 @@ def rows(url: str, relation: str) -> list[tuple[Any, ...]]:
         return sorted((tuple(row[place] for place in same) for row in cursor), key=repr)
 
 
-def watermark(url: str) -> int:
-    """The last entry whose effects are stored; 0 before there is a store."""
-    return sum(row[0] for row in execute(url, "select watermark from store.progress"))
+def stored(url: str, at_least: int = 0, command: subprocess.Popen[str] | None = None) -> int:
+    """The last entry whose effects are stored, 0 before there is a store; waits for one at least
+    as late, which a command is to store.
+    """
+    deadline = time.monotonic() + PATIENCE
+    # To connect takes as long as a hundred looks.
+    with closing(psycopg2.connect(url)) as connection, connection.cursor() as cursor:
+        connection.autocommit = True
+        while True:
+            cursor.execute("select watermark from store.progress")
+            ((found,),) = cursor.fetchall() or ((0,),)
+            if command is None or found >= at_least:
+                return int(found)
+            assert command.poll() is None, command.stderr and command.stderr.read()
+            assert time.monotonic() < deadline, "the pipeline has not come so far"
+            time.sleep(0.02)
 
 
 def started(settings: Settings, *options: str) -> subprocess.Popen[str]:
@@ -95,15 +110,6 @@ def processes(command: subprocess.Popen[str], name: str = "") -> list[psutil.Pro
             ):
                 found.append(each)
     return found
-
-
-def reached(command: subprocess.Popen[str], url: str, entries: int) -> None:
-    """Wait until so many entries are stored."""
-    deadline = time.monotonic() + PATIENCE
-    while watermark(url) < entries:
-        assert command.poll() is None, command.stderr and command.stderr.read()
-        assert time.monotonic() < deadline, "the pipeline has not come so far"
-        time.sleep(0.02)
 
 
 def kill(victims: Sequence[psutil.Process]) -> None:
@@ -213,9 +219,9 @@ def ran(
             graph = f"@prefix : <http://example.org/t#> . :{camera}-{who} a :Human ; :x {x} ."
             if camera == key:
                 events.write(json.dumps({"time": moment, "graph": graph}) + "\n")
-    command = (sys.executable, "-m", "sensorstream", "run", "--rules", folder / "jump.dotr")
-    given = ("--query", folder / "fall.rq", "--events", file)
-    done = subprocess.run([*command, *given], capture_output=True, text=True, check=True)
+    given = ("--rules", folder / "jump.dotr", "--query", folder / "fall.rq", "--events", file)
+    done = CliRunner().invoke(main, ["run", *map(str, given)])
+    assert done.exit_code == 0, done.output
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 
@@ -290,9 +296,9 @@ def test_whatever_is_killed_it_stores_what_a_server_stores_each_once(
 
     # A process of engines ends: the pipeline goes on by itself.
     command = started(settings)
-    reached(command, url, 60)
+    stored(url, 60, command)
     kill(processes(command, "engine_host")[-1:])
-    reached(command, url, min(watermark(url) + 60, 240))
+    stored(url, min(stored(url) + 60, 240), command)
     # A Python process of Spark ends: Spark goes on, or the command says why it cannot.
     kill(processes(command, "worker_daemon")[-1:])
     time.sleep(dice.uniform(0, 3))
@@ -305,7 +311,7 @@ def test_whatever_is_killed_it_stores_what_a_server_stores_each_once(
         killed(command)
     told = finished(started(settings, *source, "--once"))
 
-    assert watermark(url) == 300, seed
+    assert stored(url) == 300, seed
     assert "entries in" in told
     for relation in RELATIONS:
         assert rows(url, relation) == rows(expected, relation), (relation, seed)

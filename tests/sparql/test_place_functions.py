@@ -30,7 +30,7 @@ from sensorstream.sparql.query_parser import parse_query
 LATITUDE_FIRST = "http://www.opengis.net/def/crs/EPSG/0/4326"
 METRE = IRI("http://www.opengis.net/def/uom/OGC/1.0/metre")
 DEGREE = IRI("http://www.opengis.net/def/uom/OGC/1.0/degree")
-PAGE = Path(__file__).parents[3] / "docs" / "use" / "geography.md"
+PAGE = Path(__file__).parents[2] / "docs" / "use" / "geography.md"
 GLOBE = Geod(ellps="WGS84")
 SQUARE = "POLYGON ((0 0, 4 0, 4 4, 0 4, 0 0))"
 LINE = "LINESTRING (0 0, 3 4)"
