@@ -15,6 +15,7 @@ from sensorstream.alerts import dispatcher
 from sensorstream.app.application import Application
 from sensorstream.settings.endpoints import KafkaOutput, MqttOutput, OutputOptions, OutputSetting
 from sensorstream.settings.settings import AlertSettings, Settings
+from tests.app.conftest import Open
 from tests.inputs.mqtt_brokers import (
     MOSQUITTO,
     NO_MOSQUITTO,
@@ -26,7 +27,6 @@ from tests.inputs.mqtt_brokers import (
 )
 from tests.waiting import eventually
 
-Open = Callable[[Settings], Application]
 Read = Callable[[str, int], Sequence[bytes]]
 """The payloads in a topic, once there are so many."""
 TOPICS = ("changes", "alerts")

@@ -26,6 +26,7 @@ from sensorstream.history import embedded
 from sensorstream.history.database import connect
 from sensorstream.processes.own_folders import lock_folder
 from sensorstream.settings.settings_file import load_settings
+from tests.waiting import eventually
 
 Run = Callable[..., Result]
 COUNT = "select count(*) from history.messages"
@@ -37,7 +38,6 @@ def test_a_backup_of_a_server_under_load_is_a_deployment_of_one_moment(
     empty_database: Callable[[], str],
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
-    eventually: Callable[..., None],
 ) -> None:
     config = new_workspace()
     file, folder = tmp_path / "backup.tar", tmp_path / "restored"
@@ -96,7 +96,7 @@ def test_a_backup_of_a_server_under_load_is_a_deployment_of_one_moment(
 
 
 def test_a_backup_that_is_killed_leaves_nothing_that_the_next_one_does_not_remove(
-    run: Run, new_workspace: Callable[[], Path], tmp_path: Path, eventually: Callable[..., None]
+    run: Run, new_workspace: Callable[[], Path], tmp_path: Path
 ) -> None:
     config, folder = new_workspace(), tmp_path
     # Broken, and not in force: what a backup is for must not depend on it.
@@ -207,11 +207,7 @@ def test_a_backup_needs_a_history(run: Run, tmp_path: Path) -> None:
 
 
 def test_a_restore_that_is_killed_leaves_no_deployment(
-    run: Run,
-    new_workspace: Callable[[], Path],
-    folder: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    eventually: Callable[..., None],
+    run: Run, new_workspace: Callable[[], Path], folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     config = new_workspace()
     with ServerProcess(config) as process, CommandClient(process.url()) as client:

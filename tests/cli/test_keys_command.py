@@ -16,6 +16,7 @@ import pytest
 from click.testing import Result
 
 from sensorstream.cli.demo.server_process import ServerProcess
+from tests.waiting import eventually
 
 Run = Callable[..., Result]
 
@@ -113,9 +114,7 @@ def test_the_first_key_is_made_before_the_server_runs(keyed: Keyed) -> None:
     assert status(keyed, "ssk_nonsense") == 401
 
 
-def test_a_running_server_heeds_new_revoked_and_replaced_keys(
-    run: Run, keyed: Keyed, eventually: Callable[[Callable[[], object]], None]
-) -> None:
+def test_a_running_server_heeds_new_revoked_and_replaced_keys(run: Run, keyed: Keyed) -> None:
     key = create(run, keyed, "reader", "--role", "query")
     eventually(lambda: status(keyed, key) == 200)
     assert status(keyed, key, "/webhooks") == 403

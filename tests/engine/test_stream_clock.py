@@ -12,14 +12,13 @@ from sensorstream.engine.stream_clock import StreamClock
 from sensorstream.model.timeline import Timeline
 from sensorstream.model.waits import SilentSource
 from sensorstream.settings.settings import TimeSettings
+from tests.engine.conftest import Deploy, Start
 from tests.engine.test_waiting import (
     LATENESS,
     ONTOLOGY,
     RULES,
-    Deploy,
     Journal,
     Said,
-    Start,
     by_definition,
     told,
 )

@@ -15,6 +15,7 @@ from sensorstream.app.application import Application
 from sensorstream.app.life.access_control import Rates
 from sensorstream.server.addresses import client_of, is_in, with_mapped
 from sensorstream.settings.settings import HttpSettings, LimitSettings
+from tests.waiting import eventually
 
 STREAM = b"GET /alerts/stream HTTP/1.1\r\nhost: localhost\r\n\r\n"
 PLACES = 24
@@ -49,10 +50,7 @@ def ask(port: int, host: str, path: str, source: str = "") -> int:
     ],
 )
 def test_a_client_that_takes_all_its_places_closes_the_server_to_itself_alone(
-    port: int,
-    greedy: str,
-    others: list[tuple[str, str]],
-    eventually: Callable[[Callable[[], object]], None],
+    port: int, greedy: str, others: list[tuple[str, str]]
 ) -> None:
     eventually(lambda: ask(port, greedy, "/rules") == 200)
     with ExitStack() as stack:
