@@ -124,9 +124,7 @@ def by_alert(found: Sequence[tuple[str, str, str]]) -> list[tuple[str, str, str]
 
 
 def test_an_output_is_told_of_all_changes_in_their_order_if_it_asks_for_them(
-    settings: Settings,
-    open_application: Open,
-    broker: tuple[Callable[[str], OutputOptions], Read],
+    settings: Settings, open_application: Open, broker: tuple[Callable[[str], OutputOptions], Read]
 ) -> None:
     options, read = broker
     # A twentieth of a second: it is reminded of until somebody sees to it.

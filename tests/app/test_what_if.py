@@ -63,10 +63,7 @@ def play(application: Application) -> None:
 
 
 def tried(
-    settings: Settings,
-    *rules: Path,
-    start: int | None = None,
-    end: int | None = None,
+    settings: Settings, *rules: Path, start: int | None = None, end: int | None = None
 ) -> WhatIf:
     return what_if(settings, settings.history.url, rules, start, end, lambda _done, _of: None)
 

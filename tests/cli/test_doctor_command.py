@@ -118,10 +118,7 @@ def test_it_tells_what_no_session_of_ours_can_set(
 
 
 def test_it_sees_a_running_server_and_a_receiver_that_is_away(
-    run: Run,
-    new_workspace: Callable[[], Path],
-    free_port: int,
-    monkeypatch: pytest.MonkeyPatch,
+    run: Run, new_workspace: Callable[[], Path], free_port: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     config = new_workspace()
     with ServerProcess(config) as process:

@@ -14,14 +14,7 @@ from sensorstream.model.events import Alert, Cleared, Message
 from sensorstream.model.terms import Literal
 from sensorstream.settings.settings import WindowSettings
 from tests.engine.conftest import Deploy, Start, Started
-from tests.engine.test_engine_queries import (
-    ONTOLOGY,
-    PREFIX,
-    RULES,
-    message,
-    process,
-    registered,
-)
+from tests.engine.test_engine_queries import ONTOLOGY, PREFIX, RULES, message, process, registered
 
 HIGH = """SELECT ?r ?v ALERT warning "{?r} has {?v}" KEY "{?v}"
 WHERE { ?r :value ?v FILTER(?v > 4) }"""

@@ -20,13 +20,7 @@ import httpx
 import pytest
 
 from sensorstream.cli.simulation.tracker_messages import tracker_messages
-from tests.inputs.mqtt_brokers import (
-    MOSQUITTO,
-    PASSWORD,
-    USER,
-    mosquitto_broker,
-    publish,
-)
+from tests.inputs.mqtt_brokers import MOSQUITTO, PASSWORD, USER, mosquitto_broker, publish
 from tests.integration.serving import CLI, serving
 
 _MESSAGES = 200
@@ -43,10 +37,7 @@ def taken(client: httpx.Client) -> int:
 
 
 def survive(
-    folder: Path,
-    expected: list[bytes],
-    deliver: Callable[[int], None],
-    left: Callable[[], int],
+    folder: Path, expected: list[bytes], deliver: Callable[[int], None], left: Callable[[], int]
 ) -> list[bytes]:
     """Deliver messages while servers are killed; a last one takes what is left.
 

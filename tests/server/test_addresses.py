@@ -69,10 +69,7 @@ def test_a_client_that_takes_all_its_places_closes_the_server_to_itself_alone(
     ("proxies", "last"), [((), 429), ((ip_network("127.0.0.0/8"),), 200), (("::1/128",), 429)]
 )
 def test_only_a_proxy_says_who_asks(
-    listen: Listen,
-    in_memory: Callable[[], Application],
-    proxies: tuple[object, ...],
-    last: int,
+    listen: Listen, in_memory: Callable[[], Application], proxies: tuple[object, ...], last: int
 ) -> None:
     application = in_memory()
     http = HttpSettings(proxies=tuple(ip_network(each) for each in proxies))  # type: ignore[arg-type]

@@ -50,9 +50,7 @@ WINDOWED = (
 
 @pytest.fixture
 def url(
-    tmp_path: Path,
-    database: str,
-    listen: Callable[[Application], Iterator[str]],
+    tmp_path: Path, database: str, listen: Callable[[Application], Iterator[str]]
 ) -> Iterator[str]:
     (tmp_path / "o.ttl").write_text(ONTOLOGY)
     (tmp_path / "r.rules").write_text(RULES)
