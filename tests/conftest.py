@@ -21,7 +21,7 @@ from sqlalchemy import make_url
 from sensorstream.history import embedded
 from sensorstream.history.database import engine
 from sensorstream.history.migrations import migrate
-from tests import effort, java_classes, waiting
+from tests import effort, java_classes
 from tests.databases import Databases
 
 # New objects minus freed ones before the collector looks at them; Python's own number is 700.
@@ -205,9 +205,3 @@ def database(new_database: Databases) -> Iterator[str]:
     url = new_database()
     yield url
     new_database.over.append(url)
-
-
-@pytest.fixture
-def eventually() -> Callable[..., None]:
-    """See :func:`.waiting.eventually`."""
-    return waiting.eventually

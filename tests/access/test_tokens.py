@@ -234,10 +234,7 @@ def test_a_short_rsa_key_is_refused(provider: Provider, tokens: Tokens) -> None:
 
 
 def test_new_keys_are_fetched_but_not_for_every_made_up_name(
-    provider: Provider,
-    tokens: Tokens,
-    clock: ManualClock,
-    ec_key: ec.EllipticCurvePrivateKey,
+    provider: Provider, tokens: Tokens, clock: ManualClock, ec_key: ec.EllipticCurvePrivateKey
 ) -> None:
     old = jwt.encode(claims(provider), ec_key, "ES256", {"kid": "e"})
     tokens.identify(old)
@@ -258,10 +255,7 @@ def test_new_keys_are_fetched_but_not_for_every_made_up_name(
 
 
 def test_while_a_provider_is_slow_only_who_needs_its_answer_waits(
-    provider: Provider,
-    tokens: Tokens,
-    clock: ManualClock,
-    ec_key: ec.EllipticCurvePrivateKey,
+    provider: Provider, tokens: Tokens, clock: ManualClock, ec_key: ec.EllipticCurvePrivateKey
 ) -> None:
     tokens.identify(jwt.encode(claims(provider), ec_key, "ES256", {"kid": "e"}))
     asked = provider.asked
@@ -291,10 +285,7 @@ def test_while_a_provider_is_slow_only_who_needs_its_answer_waits(
 
 
 def test_without_its_provider_tokens_wait_until_the_keys_were_known(
-    provider: Provider,
-    tokens: Tokens,
-    clock: ManualClock,
-    ec_key: ec.EllipticCurvePrivateKey,
+    provider: Provider, tokens: Tokens, clock: ManualClock, ec_key: ec.EllipticCurvePrivateKey
 ) -> None:
     token = jwt.encode(claims(provider), ec_key, "ES256", {"kid": "e"})
     provider.up = False

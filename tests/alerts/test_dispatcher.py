@@ -3,7 +3,7 @@ from __future__ import annotations
 import socket
 import ssl
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -18,10 +18,11 @@ from sensorstream.clock import SystemClock
 from tests.alerts.bench import NOW, Bench
 from tests.alerts.test_hostile import listening
 from tests.server.certificates import write_certificate
+from tests.waiting import eventually
 
 
 def test_an_alert_arrives_as_a_signed_cloud_event(
-    bench: Bench, receiver: Any, make_delivery: Any, eventually: Callable[..., None]
+    bench: Bench, receiver: Any, make_delivery: Any
 ) -> None:
     delivery = make_delivery(1, receiver.url)
     bench.outbox.add(delivery, NOW)
@@ -40,7 +41,7 @@ def test_an_alert_arrives_as_a_signed_cloud_event(
 
 
 def test_a_report_arrives_as_a_signed_cloud_event_and_is_tried_again_like_an_alert(
-    bench: Bench, receiver: Any, make_delivery: Any, eventually: Callable[..., None]
+    bench: Bench, receiver: Any, make_delivery: Any
 ) -> None:
     receiver.script = [500]
     report = KeptReport("m17-3", "crowd", '{"id": "m17-3", "op": "="}', NOW)
@@ -58,7 +59,7 @@ def test_a_report_arrives_as_a_signed_cloud_event_and_is_tried_again_like_an_ale
 
 
 def test_a_failing_receiver_is_tried_again_under_the_same_id_until_it_answers(
-    bench: Bench, receiver: Any, make_delivery: Any, eventually: Callable[..., None]
+    bench: Bench, receiver: Any, make_delivery: Any
 ) -> None:
     receiver.script = [500, 502]
     bench.outbox.add(make_delivery(1, receiver.url), NOW)
@@ -72,7 +73,7 @@ def test_a_failing_receiver_is_tried_again_under_the_same_id_until_it_answers(
 
 
 def test_after_the_last_attempt_the_delivery_is_a_dead_letter(
-    bench: Bench, receiver: Any, make_delivery: Any, eventually: Callable[..., None]
+    bench: Bench, receiver: Any, make_delivery: Any
 ) -> None:
     receiver.script = [500] * 10
     bench.outbox.add(make_delivery(1, receiver.url), NOW)
@@ -86,7 +87,7 @@ def test_after_the_last_attempt_the_delivery_is_a_dead_letter(
 
 
 def test_a_refused_connection_is_tried_again_then_given_up(
-    bench: Bench, make_delivery: Any, eventually: Callable[..., None]
+    bench: Bench, make_delivery: Any
 ) -> None:
     with socket.socket() as unused:
         unused.bind(("127.0.0.1", 0))
@@ -99,7 +100,7 @@ def test_a_refused_connection_is_tried_again_then_given_up(
 
 
 def test_a_receiver_that_says_gone_is_not_asked_again(
-    bench: Bench, receiver: Any, make_delivery: Any, eventually: Callable[..., None]
+    bench: Bench, receiver: Any, make_delivery: Any
 ) -> None:
     receiver.script = [410]
     bench.outbox.add(make_delivery(1, receiver.url), NOW)
@@ -109,7 +110,7 @@ def test_a_receiver_that_says_gone_is_not_asked_again(
 
 
 def test_a_redirect_is_a_failure_and_not_followed(
-    bench: Bench, receiver: Any, make_delivery: Any, eventually: Callable[..., None]
+    bench: Bench, receiver: Any, make_delivery: Any
 ) -> None:
     receiver.script = [307]
     receiver.location = receiver.url.replace("hook", "elsewhere")
@@ -121,7 +122,7 @@ def test_a_redirect_is_a_failure_and_not_followed(
 
 
 def test_a_slow_receiver_times_out_and_holds_up_nobody_else(
-    bench: Bench, receiver: Any, make_delivery: Any, eventually: Callable[..., None]
+    bench: Bench, receiver: Any, make_delivery: Any
 ) -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
         hanging = f"http://127.0.0.1:{silent.getsockname()[1]}/"
@@ -147,7 +148,7 @@ class ChangedClock(SystemClock):
 
 
 def test_deliveries_do_not_wait_for_a_clock_that_was_set_back(
-    bench: Bench, receiver: Any, make_delivery: Any, eventually: Callable[..., None]
+    bench: Bench, receiver: Any, make_delivery: Any
 ) -> None:
     clock = ChangedClock()
     receiver.script = [500]
@@ -161,7 +162,7 @@ def test_deliveries_do_not_wait_for_a_clock_that_was_set_back(
 
 
 def test_what_was_raised_before_the_clock_was_set_back_is_sent_at_a_start(
-    bench: Bench, receiver: Any, make_delivery: Any, eventually: Callable[..., None]
+    bench: Bench, receiver: Any, make_delivery: Any
 ) -> None:
     for number in (1, 2):
         due = SystemClock().now() + timedelta(hours=1, seconds=number)
@@ -172,7 +173,7 @@ def test_what_was_raised_before_the_clock_was_set_back_is_sent_at_a_start(
 
 
 def test_a_private_address_is_refused_at_delivery_too(
-    bench: Bench, receiver: Any, make_delivery: Any, eventually: Callable[..., None]
+    bench: Bench, receiver: Any, make_delivery: Any
 ) -> None:
     bench.outbox.add(make_delivery(1, receiver.url), NOW)
     bench.start(allow=(), max_attempts=1)
@@ -182,7 +183,7 @@ def test_a_private_address_is_refused_at_delivery_too(
 
 
 def test_the_delivery_connects_to_the_address_that_was_checked(
-    bench: Bench, receiver: Any, make_delivery: Any, eventually: Callable[..., None]
+    bench: Bench, receiver: Any, make_delivery: Any
 ) -> None:
     port = receiver.url.split(":")[2].split("/")[0]
     asked: list[str] = []
@@ -200,7 +201,7 @@ def test_the_delivery_connects_to_the_address_that_was_checked(
 
 
 def test_a_name_with_several_addresses_is_tried_at_each(
-    bench: Bench, receiver: Any, make_delivery: Any, eventually: Callable[..., None]
+    bench: Bench, receiver: Any, make_delivery: Any
 ) -> None:
     url = receiver.url.replace("127.0.0.1", "localhost")
     bench.outbox.add(make_delivery(1, url), NOW)
@@ -210,11 +211,7 @@ def test_a_name_with_several_addresses_is_tried_at_each(
 
 
 def test_a_defect_costs_one_attempt_and_holds_up_nobody_else(
-    bench: Bench,
-    receiver: Any,
-    make_delivery: Any,
-    eventually: Callable[..., None],
-    caplog: pytest.LogCaptureFixture,
+    bench: Bench, receiver: Any, make_delivery: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
     asked: list[str] = []
 
@@ -238,7 +235,7 @@ def test_a_defect_costs_one_attempt_and_holds_up_nobody_else(
 
 
 def test_waking_delivers_without_waiting_for_the_poll(
-    bench: Bench, receiver: Any, make_delivery: Any, eventually: Callable[..., None]
+    bench: Bench, receiver: Any, make_delivery: Any
 ) -> None:
     dispatcher = bench.start(poll=60.0)
     eventually(lambda: dispatcher.running)
@@ -249,7 +246,7 @@ def test_waking_delivers_without_waiting_for_the_poll(
 
 
 def test_the_dispatcher_outlives_a_store_that_is_away(
-    bench: Bench, receiver: Any, make_delivery: Any, eventually: Callable[..., None]
+    bench: Bench, receiver: Any, make_delivery: Any
 ) -> None:
     bench.outbox.away = True
     bench.start()
@@ -261,7 +258,7 @@ def test_the_dispatcher_outlives_a_store_that_is_away(
 
 
 def test_what_many_receivers_of_a_host_take_meanwhile_is_marked_at_once_and_in_order(
-    bench: Bench, receiver: Any, make_delivery: Any, eventually: Callable[..., None]
+    bench: Bench, receiver: Any, make_delivery: Any
 ) -> None:
     bench.outbox.slow.clear()
     for number in range(60):
@@ -282,7 +279,7 @@ def test_what_many_receivers_of_a_host_take_meanwhile_is_marked_at_once_and_in_o
 
 
 def test_what_goes_to_one_receiver_at_a_time_shares_a_connection(
-    bench: Bench, make_delivery: Any, eventually: Callable[..., None]
+    bench: Bench, make_delivery: Any
 ) -> None:
     met: list[int] = []
 
@@ -305,11 +302,7 @@ def test_what_goes_to_one_receiver_at_a_time_shares_a_connection(
 
 
 def test_a_delivery_that_could_not_be_recorded_is_sent_again_under_the_same_id(
-    bench: Bench,
-    receiver: Any,
-    make_delivery: Any,
-    eventually: Callable[..., None],
-    caplog: pytest.LogCaptureFixture,
+    bench: Bench, receiver: Any, make_delivery: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
     receiver.hold.clear()
     bench.outbox.add(make_delivery(1, receiver.url), NOW)
@@ -325,7 +318,7 @@ def test_a_delivery_that_could_not_be_recorded_is_sent_again_under_the_same_id(
 
 
 def test_stopping_finishes_the_attempt_under_way_and_leaves_the_rest_in_the_outbox(
-    bench: Bench, receiver: Any, make_delivery: Any, eventually: Callable[..., None]
+    bench: Bench, receiver: Any, make_delivery: Any
 ) -> None:
     receiver.hold.clear()
     for number in (1, 2):
@@ -340,7 +333,7 @@ def test_stopping_finishes_the_attempt_under_way_and_leaves_the_rest_in_the_outb
 
 
 def test_a_certificate_must_be_that_of_the_name_though_the_address_is_connected_to(
-    bench: Bench, make_delivery: Any, eventually: Callable[..., None], tmp_path: Path
+    bench: Bench, make_delivery: Any, tmp_path: Path
 ) -> None:
     certificate, key = tmp_path / "cert.pem", tmp_path / "key.pem"
     write_certificate(certificate, key, "right", host="right.invalid")

@@ -14,9 +14,9 @@ import pytest
 from sensorstream.alerts.poster import _LONGEST_WAIT, _wait
 from sensorstream.clock import SystemClock
 from tests.alerts.bench import NOW, Bench
+from tests.waiting import eventually
 
 Behaviour = Callable[[socket.socket, threading.Event], None]
-Eventually = Callable[..., None]
 NEVER = 600.0
 """Seconds of a timeout that does not come in these tests."""
 
@@ -79,7 +79,7 @@ def listening(behaviour: Behaviour) -> Iterator[int]:
 
 @pytest.mark.parametrize("behaviour", [drip, say_nothing])
 def test_many_that_hang_delay_nobody(
-    bench: Bench, receiver: Any, make_delivery: Any, eventually: Eventually, behaviour: Behaviour
+    bench: Bench, receiver: Any, make_delivery: Any, behaviour: Behaviour
 ) -> None:
     with listening(behaviour) as plain, listening(say_nothing) as secure:
         for number in range(20):
@@ -98,7 +98,7 @@ def test_many_that_hang_delay_nobody(
 
 
 def test_a_part_of_all_attempts_at_a_time_goes_to_one_host_and_a_stop_waits_for_these_alone(
-    bench: Bench, make_delivery: Any, eventually: Eventually
+    bench: Bench, make_delivery: Any
 ) -> None:
     met: list[int] = []
 
@@ -131,12 +131,7 @@ def test_a_part_of_all_attempts_at_a_time_goes_to_one_host_and_a_stop_waits_for_
     ],
 )
 def test_one_deadline_is_for_a_whole_attempt(
-    bench: Bench,
-    make_delivery: Any,
-    eventually: Eventually,
-    scheme: str,
-    behaviour: Behaviour,
-    told: str,
+    bench: Bench, make_delivery: Any, scheme: str, behaviour: Behaviour, told: str
 ) -> None:
     with listening(behaviour) as port:
         bench.outbox.add(make_delivery(1, f"{scheme}://127.0.0.1:{port}/"), NOW)
@@ -146,7 +141,7 @@ def test_one_deadline_is_for_a_whole_attempt(
 
 
 def test_a_connection_that_is_never_accepted_ends_with_the_deadline(
-    bench: Bench, make_delivery: Any, eventually: Eventually
+    bench: Bench, make_delivery: Any
 ) -> None:
     with socket.socket() as full:
         full.bind(("127.0.0.1", 0))
@@ -164,7 +159,7 @@ def test_a_connection_that_is_never_accepted_ends_with_the_deadline(
 
 
 def test_an_answer_without_end_is_not_read_and_counts_by_its_status(
-    bench: Bench, make_delivery: Any, eventually: Eventually
+    bench: Bench, make_delivery: Any
 ) -> None:
     with listening(answer_without_end) as port:
         bench.outbox.add(make_delivery(1, f"http://127.0.0.1:{port}/"), NOW)
@@ -175,7 +170,7 @@ def test_an_answer_without_end_is_not_read_and_counts_by_its_status(
 
 
 def test_the_start_of_an_answer_is_kept_though_the_rest_does_not_come(
-    bench: Bench, make_delivery: Any, eventually: Eventually
+    bench: Bench, make_delivery: Any
 ) -> None:
     with listening(answer_then_drip) as port:
         bench.outbox.add(make_delivery(1, f"http://127.0.0.1:{port}/"), NOW)
@@ -187,7 +182,7 @@ def test_the_start_of_an_answer_is_kept_though_the_rest_does_not_come(
 
 
 def test_a_name_that_is_looked_up_without_end_delays_nobody(
-    bench: Bench, receiver: Any, make_delivery: Any, eventually: Eventually
+    bench: Bench, receiver: Any, make_delivery: Any
 ) -> None:
     ended = threading.Event()
     asked: list[str] = []
@@ -214,7 +209,7 @@ def test_a_name_that_is_looked_up_without_end_delays_nobody(
 
 @pytest.mark.parametrize("status", [429, 503])
 def test_a_receiver_that_takes_nothing_now_costs_a_delivery_no_attempt(
-    bench: Bench, receiver: Any, make_delivery: Any, eventually: Eventually, status: int
+    bench: Bench, receiver: Any, make_delivery: Any, status: int
 ) -> None:
     receiver.script = [status] * 3
     for number in (1, 2):
@@ -227,7 +222,7 @@ def test_a_receiver_that_takes_nothing_now_costs_a_delivery_no_attempt(
 
 
 def test_a_webhook_rests_as_long_as_its_receiver_asks(
-    bench: Bench, receiver: Any, make_delivery: Any, eventually: Eventually
+    bench: Bench, receiver: Any, make_delivery: Any
 ) -> None:
     receiver.script = [503]
     receiver.retry_after = "1800"
@@ -259,7 +254,7 @@ def test_a_retry_after_is_seconds_or_a_date_and_bounded(text: str, wait: timedel
 
 
 def test_a_webhook_that_fails_for_days_is_disabled_and_that_is_told(
-    bench: Bench, receiver: Any, make_delivery: Any, eventually: Eventually
+    bench: Bench, receiver: Any, make_delivery: Any
 ) -> None:
     receiver.script = [500] * 10
     bench.outbox.failing_since = NOW

@@ -31,9 +31,9 @@ from tests.inputs.mqtt_brokers import (
     free_port,
     mosquitto_broker,
 )
+from tests.waiting import eventually
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
-Eventually = Callable[..., None]
 
 
 class Bench:
@@ -101,9 +101,7 @@ def mqtt_output(port: int, version: str, topic: str = "alerts") -> OutputSetting
     return OutputSetting("control", (), options)
 
 
-def test_alerts_arrive_in_order_as_cloud_events(
-    bench: Bench, broker: tuple[int, str], eventually: Eventually
-) -> None:
+def test_alerts_arrive_in_order_as_cloud_events(bench: Bench, broker: tuple[int, str]) -> None:
     port, version = broker
     subscriber = Subscriber(port, version, "alerts")
     eventually(lambda: subscriber.ready)
@@ -127,7 +125,7 @@ def test_alerts_arrive_in_order_as_cloud_events(
 
 
 def test_while_a_broker_is_away_its_events_wait_in_order_and_none_is_given_up(
-    bench: Bench, tmp_path: Path, eventually: Eventually
+    bench: Bench, tmp_path: Path
 ) -> None:
     with amqtt_broker(tmp_path) as broker:
         broker.stop()
@@ -152,7 +150,7 @@ def test_while_a_broker_is_away_its_events_wait_in_order_and_none_is_given_up(
         eventually(lambda: len(bench.outbox.done) == 5)
 
 
-def test_alerts_arrive_in_kafka(bench: Bench, eventually: Eventually) -> None:
+def test_alerts_arrive_in_kafka(bench: Bench) -> None:
     pytest.importorskip("confluent_kafka", reason="librdkafka is not installed")
     from tests.inputs.kafka_broker import KafkaBroker
 
@@ -169,7 +167,7 @@ def test_alerts_arrive_in_kafka(bench: Bench, eventually: Eventually) -> None:
     assert records[0].headers() == [("content-type", b"application/cloudevents+json")]
 
 
-def test_a_broker_of_kafka_that_is_away_is_said(bench: Bench, eventually: Eventually) -> None:
+def test_a_broker_of_kafka_that_is_away_is_said(bench: Bench) -> None:
     pytest.importorskip("aiokafka", reason="the extra kafka is not installed")
     options = KafkaOutput(brokers=(f"127.0.0.1:{free_port()}",), topic="alerts")
     output = OutputSetting("lake", (), options)

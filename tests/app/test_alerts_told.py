@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
@@ -18,9 +17,8 @@ from sensorstream.model.webhook_definition import Format, Grouping, WebhookDefin
 from sensorstream.settings.settings import AlertSettings, Settings
 from tests.alerts.conftest import Receiver
 from tests.alerts.conftest import receiver as receiver
+from tests.app.conftest import Open
 from tests.waiting import eventually
-
-Open = Callable[[Settings], Application]
 
 
 @pytest.fixture(autouse=True)

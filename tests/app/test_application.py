@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
 
 import psycopg2
 import pytest
@@ -24,11 +22,9 @@ from sensorstream.errors import (
 from sensorstream.history.store_reader import QuarantineChoice
 from sensorstream.model.webhook_definition import WebhookDefinition
 from sensorstream.settings.settings import ServerSettings, Settings, WindowSettings
+from tests.app.conftest import AskCache, Open
 from tests.databases import execute, forget_effects
 from tests.waiting import eventually
-
-Open = Callable[[Settings], Application]
-AskCache = Callable[[Application, str], Any]
 
 
 def send(application: Application, *contents: bytes) -> list[Outcome]:

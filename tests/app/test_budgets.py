@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from threading import Event
@@ -25,10 +24,10 @@ from sensorstream.settings.settings import (
     Settings,
     WindowSettings,
 )
+from tests.app.conftest import Open
 from tests.databases import execute
 from tests.waiting import eventually
 
-Open = Callable[[Settings], Application]
 PRODUCT = "SELECT ?a ?b ?c WHERE { ?a a ?x . ?b a ?y . ?c a ?z }"
 GREEDY = """prefix : <http://sensorstream.example/tracking#>
 rule greedy

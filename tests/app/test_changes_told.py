@@ -15,6 +15,7 @@ from sensorstream.alerts import dispatcher
 from sensorstream.app.application import Application
 from sensorstream.settings.endpoints import KafkaOutput, MqttOutput, OutputOptions, OutputSetting
 from sensorstream.settings.settings import AlertSettings, Settings
+from tests.app.conftest import Open
 from tests.inputs.mqtt_brokers import (
     MOSQUITTO,
     NO_MOSQUITTO,
@@ -26,7 +27,6 @@ from tests.inputs.mqtt_brokers import (
 )
 from tests.waiting import eventually
 
-Open = Callable[[Settings], Application]
 Read = Callable[[str, int], Sequence[bytes]]
 """The payloads in a topic, once there are so many."""
 TOPICS = ("changes", "alerts")
@@ -124,9 +124,7 @@ def by_alert(found: Sequence[tuple[str, str, str]]) -> list[tuple[str, str, str]
 
 
 def test_an_output_is_told_of_all_changes_in_their_order_if_it_asks_for_them(
-    settings: Settings,
-    open_application: Open,
-    broker: tuple[Callable[[str], OutputOptions], Read],
+    settings: Settings, open_application: Open, broker: tuple[Callable[[str], OutputOptions], Read]
 ) -> None:
     options, read = broker
     # A twentieth of a second: it is reminded of until somebody sees to it.

@@ -10,13 +10,13 @@ import pytest
 from sensorstream.app.application import Application
 from sensorstream.app.life import pipeline
 from sensorstream.settings.settings import ServerSettings, Settings
+from tests.waiting import eventually
 
 
 def test_memory_is_given_back_when_much_was_taken_and_nobody_waits(
     settings: Settings,
     open_application: Callable[[Settings], Application],
     monkeypatch: pytest.MonkeyPatch,
-    eventually: Callable[..., None],
 ) -> None:
     given: list[bool] = []
     monkeypatch.setattr(pipeline, "give_back", lambda: given.append(True))

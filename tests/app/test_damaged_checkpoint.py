@@ -14,8 +14,8 @@ from sensorstream.app.application import Application
 from sensorstream.cli.simulation.tracker_messages import tracker_messages
 from sensorstream.errors import HistoryError
 from sensorstream.settings.settings import Settings
+from tests.app.conftest import Open
 
-Open = Callable[[Settings], Application]
 Damage = Callable[[bytes], bytes]
 
 

@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from sensorstream.app.application import Application
 from sensorstream.app.control.file_faults import faults
 from sensorstream.app.control.wiring import read_deployment
 from sensorstream.app.recorded_engine import build_engine
 from sensorstream.errors import LanguageError, Position, UnsupportedQuery
-from sensorstream.settings.settings import ReasoningSettings, Settings
-
-Open = Callable[[Settings], Application]
-AskCache = Callable[[Application, str], Any]
-Deploy = Callable[[str, str, str], Settings]
+from sensorstream.settings.settings import ReasoningSettings
+from tests.app.conftest import AskCache, Deploy, Open
 
 ONTOLOGY = """@prefix : <urn:x:> . @prefix owl: <http://www.w3.org/2002/07/owl#> .
 :A a owl:Class . :p a owl:ObjectProperty ."""

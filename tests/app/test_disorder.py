@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -33,11 +32,10 @@ from sensorstream.settings.settings import (
     WindowSettings,
 )
 from sensorstream.testing import MemoryStore
+from tests.app.conftest import Open
 from tests.databases import execute, forget_effects
 from tests.engine import feeding
 from tests.waiting import eventually
-
-Open = Callable[[Settings], Application]
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
 LOOP = """

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 from sensorstream.app.application import Application
 from sensorstream.settings.settings import OntologySettings, RuleSettings, Settings, TimeSettings
+from tests.app.conftest import Open
 from tests.databases import forget_effects
 
-Open = Callable[[Settings], Application]
 ONTOLOGY = """
 @prefix : <http://example.org/> .
 @prefix owl: <http://www.w3.org/2002/07/owl#> .

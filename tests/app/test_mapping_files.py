@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 from pyoxigraph import RdfFormat
@@ -20,10 +18,8 @@ from sensorstream.mapping.stylesheet import read_stylesheet
 from sensorstream.model.schema import Schema
 from sensorstream.model.timeline import Timeline
 from sensorstream.settings.settings import RuleSettings, Settings
+from tests.app.conftest import AskCache, Open
 from tests.databases import execute
-
-Open = Callable[[Settings], Application]
-AskCache = Callable[[Application, str], Any]
 
 TRACKING = "http://sensorstream.example/tracking#"
 RULES = f"""prefix : <{TRACKING}>

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 import psutil
 import pytest
 
-from sensorstream.app.application import Application
 from sensorstream.engine.outcome import Status
 from sensorstream.errors import InvalidMessage, InvalidValue, Overrun
 from sensorstream.settings.settings import LimitSettings, MessageSettings, RuleSettings, Settings
+from tests.app.conftest import Open
 from tests.databases import execute
 
-Open = Callable[[Settings], Application]
 STEEP = """prefix : <http://sensorstream.example/tracking#>
 mapping steep
 on message {/Seen}

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pytest
 
 from sensorstream.app.application import Application
 from sensorstream.errors import UnknownAlert
 from sensorstream.settings.settings import Settings
+from tests.app.conftest import Deploy, Open
 from tests.databases import execute
+from tests.prefixes import TURTLE
 
-Open = Callable[[Settings], Application]
-Deploy = Callable[[str, str, str], Settings]
-ONTOLOGY = """
-@prefix : <http://example.org/> .
-@prefix owl: <http://www.w3.org/2002/07/owl#> .
-@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
+ONTOLOGY = f"""{TURTLE}
 :Room a owl:Class . :Person a owl:Class . :Guest a owl:Class ; rdfs:subClassOf :Person .
 :in a owl:ObjectProperty .
 """

@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
 
-from sensorstream.app.application import Application
 from sensorstream.app.life.upkeep import Narrowing
 from sensorstream.errors import Inconsistent
 from sensorstream.history.database import engine as database_engine
 from sensorstream.history.postgres_reader import PostgresReader
-from sensorstream.settings.settings import ReasoningSettings, Settings
+from sensorstream.settings.settings import ReasoningSettings
+from tests.app.conftest import Deploy, Open
+from tests.prefixes import TURTLE
 
-Open = Callable[[Settings], Application]
-Deploy = Callable[[str, str, str], Settings]
-ONTOLOGY = """
-@prefix : <http://example.org/> .
-@prefix owl: <http://www.w3.org/2002/07/owl#> .
-@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
+ONTOLOGY = f"""{TURTLE}
 :Guest a owl:Class ; rdfs:subClassOf :Person . :Person a owl:Class .
 :Room a owl:Class ; owl:disjointWith :Person . :in a owl:ObjectProperty .
 """

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,8 +10,7 @@ import pytest
 from sensorstream.app.application import Application
 from sensorstream.errors import LanguageError, MappingError
 from sensorstream.settings.settings import FunctionSettings, RuleSettings, Settings
-
-Open = Callable[[Settings], Application]
+from tests.app.conftest import Open
 
 CODE = """def room(code: str) -> str:
     return {"A1": "hall"}[code]

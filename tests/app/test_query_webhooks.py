@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pytest
 
 from sensorstream.app.application import Application
@@ -11,10 +9,9 @@ from sensorstream.cli.simulation.tracker_messages import tracker_messages
 from sensorstream.errors import QueryError
 from sensorstream.model.webhook_definition import WebhookDefinition
 from sensorstream.settings.settings import Settings
+from tests.app.conftest import Open
 from tests.databases import execute, forget_effects
 from tests.waiting import eventually
-
-Open = Callable[[Settings], Application]
 
 NOBODY = "http://127.0.0.1:9/"
 """Nobody listens there: what is to be delivered stays in the outbox."""

@@ -20,9 +20,9 @@ from sensorstream.errors import HistoryError
 from sensorstream.history.store import PostgresStore
 from sensorstream.model.timeline import Timeline
 from sensorstream.settings.settings import Settings
+from tests.app.conftest import Open
 from tests.databases import execute
-
-Open = Callable[[Settings], Application]
+from tests.waiting import eventually
 
 
 def test_a_trial_tells_what_it_found_and_how_long_ago_that_was() -> None:
@@ -90,7 +90,7 @@ def test_a_part_that_hangs_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_a_trial_leaves_nothing_in_window_journal_history_or_metrics(
-    application: Application, eventually: Callable[[Callable[[], object]], None]
+    application: Application,
 ) -> None:
     before = _left(application)
     eventually(lambda: all(each.ready for each in application.health.parts()))
@@ -101,10 +101,7 @@ def test_a_trial_leaves_nothing_in_window_journal_history_or_metrics(
 
 
 def test_processes_that_hang_are_named_replaced_and_ready_again(
-    open_application: Open,
-    settings: Settings,
-    eventually: Callable[[Callable[[], object]], None],
-    monkeypatch: pytest.MonkeyPatch,
+    open_application: Open, settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name, seconds in (("LATE", 0.3), ("_EVERY", 0.1), ("_FRESH", 0.2)):
         monkeypatch.setattr(f"sensorstream.app.life.health.{name}", seconds)

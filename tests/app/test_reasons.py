@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pytest
 
 from sensorstream.app.application import Application
@@ -12,14 +10,11 @@ from sensorstream.errors import QueryError, TermError, UnknownAlert, UnknownRule
 from sensorstream.model.events import Basis, RuleWait
 from sensorstream.model.terms import Triple
 from sensorstream.settings.settings import Settings
+from tests.app.conftest import Deploy, Open
 from tests.databases import execute
+from tests.prefixes import TURTLE
 
-Open = Callable[[Settings], Application]
-Deploy = Callable[[str, str, str], Settings]
-ONTOLOGY = """
-@prefix : <http://example.org/> .
-@prefix owl: <http://www.w3.org/2002/07/owl#> .
-@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
+ONTOLOGY = f"""{TURTLE}
 :Room a owl:Class . :Person a owl:Class . :Guest a owl:Class ; rdfs:subClassOf :Person .
 :Watched a owl:Class . :in a owl:ObjectProperty .
 """

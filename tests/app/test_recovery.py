@@ -18,13 +18,7 @@ from sensorstream.mapping.mapping_plan import MappingPlan
 from sensorstream.model.events import Alert, Message
 from sensorstream.network.budget import EngineLoad
 from sensorstream.testing import MemoryStore
-from tests.app.pipelines import (
-    PEOPLE,
-    all_kinds,
-    left_behind,
-    running,
-    without_checkpoints,
-)
+from tests.app.pipelines import PEOPLE, all_kinds, left_behind, running, without_checkpoints
 from tests.engine.test_engine_queries import of_another_build
 
 TWICE = """PREFIX : <http://sensorstream.example/tracking#>

@@ -32,7 +32,6 @@ from tests.app.test_history_truth import MORE, ONTOLOGY, RULES
 from tests.databases import execute
 from tests.history.ends import stays_told_wrong
 
-Open = Callable[[Settings], Application]
 HIGH = (
     ONTOLOGY
     + """:High a owl:Class ; owl:equivalentClass [ a owl:Restriction ;

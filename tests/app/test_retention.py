@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-from collections.abc import Callable
 from contextlib import closing
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -8,14 +7,12 @@ from datetime import UTC, datetime, timedelta
 import psycopg2
 import pytest
 
-from sensorstream.app.application import Application
 from sensorstream.app.control.wiring import read_deployment
 from sensorstream.app.life.upkeep import forget
 from sensorstream.errors import SettingsError
 from sensorstream.settings.settings import Settings, TimeSettings
+from tests.app.conftest import Open
 from tests.waiting import eventually
-
-Open = Callable[[Settings], Application]
 
 
 def seen(time: int) -> bytes:

@@ -6,9 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from sensorstream.app.control.mapping_files import (
-    MappingFiles,
-)
+from sensorstream.app.control.mapping_files import MappingFiles
 from sensorstream.errors import LanguageError, SettingsError
 from sensorstream.mapping import MappingPlan, parse_document
 from sensorstream.model.events import Message

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,9 +11,8 @@ from sensorstream.app.control.file_faults import faults
 from sensorstream.app.control.wiring import read_deployment
 from sensorstream.app.recorded_engine import build_engine
 from sensorstream.errors import LanguageError
-from sensorstream.settings.settings import PipelineSettings, Settings
-
-Deploy = Callable[[str, str, str], Settings]
+from sensorstream.settings.settings import PipelineSettings
+from tests.app.conftest import Deploy
 
 ONTOLOGY = "@prefix : <http://example.org/> ."
 RULES = """

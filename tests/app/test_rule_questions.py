@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -23,10 +22,10 @@ from sensorstream.settings.settings import (
     TimeSettings,
     WindowSettings,
 )
+from tests.app.conftest import Open
 from tests.databases import forget_effects
 from tests.waiting import eventually
 
-Open = Callable[[Settings], Application]
 LINE = Timeline.DATETIME
 
 HEAD = """

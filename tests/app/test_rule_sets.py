@@ -38,15 +38,12 @@ from sensorstream.settings.settings import (
     WindowSettings,
 )
 from sensorstream.testing import DAWN
+from tests.app.conftest import Open
 from tests.app.test_rereasoning import again, inferred
 from tests.databases import execute, forget_effects
+from tests.prefixes import TURTLE
 
-Open = Callable[[Settings], Application]
-
-ONTOLOGY = """
-@prefix : <http://example.org/> .
-@prefix owl: <http://www.w3.org/2002/07/owl#> .
-@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
+ONTOLOGY = f"""{TURTLE}
 :Actor a owl:Class . :Human a owl:Class ; rdfs:subClassOf :Actor . :Guide a owl:Class .
 :near a owl:ObjectProperty ; rdfs:domain :Guide .
 """

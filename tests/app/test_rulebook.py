@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -23,10 +22,9 @@ from sensorstream.settings.settings import (
     RuleSettings,
     Settings,
 )
+from tests.app.conftest import Open
 from tests.databases import forget_effects
 from tests.waiting import eventually
-
-Open = Callable[[Settings], Application]
 
 ONTOLOGY = """
 @prefix : <http://example.org/> .

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 
-from sensorstream.app.application import Application
 from sensorstream.model.webhook_definition import WebhookDefinition
 from sensorstream.settings.settings import Settings
+from tests.app.conftest import Open
 from tests.app.test_query_webhooks import NOBODY, outbox, send
 from tests.databases import execute
-
-Open = Callable[[Settings], Application]
 
 AGAIN = """PREFIX : <http://sensorstream.example/tracking#>
 rule again

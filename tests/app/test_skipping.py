@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
@@ -22,9 +22,10 @@ from sensorstream.journal.message import Tick
 from sensorstream.model.timeline import Timeline
 from sensorstream.settings.settings import RuleSettings, Settings, TimeSettings
 from sensorstream.testing import DAWN
+from tests.app.conftest import Open
 from tests.databases import execute
+from tests.waiting import eventually
 
-Open = Callable[[Settings], Application]
 WAITING = """prefix : <http://sensorstream.example/tracking#>
 prefix xsd: <http://www.w3.org/2001/XMLSchema#>
 mapping seen on message {/m}
@@ -205,7 +206,7 @@ def test_what_was_due_when_a_skipped_message_came_is_told_once(
 
 
 def test_what_was_due_at_a_skipped_tick_is_told_once(
-    waiting: Settings, open_application: Open, eventually: Callable[..., None]
+    waiting: Settings, open_application: Open
 ) -> None:
     (rules,) = waiting.rules.files
     rules.write_text(WAITING.replace('for "4"', 'for "1"'))
@@ -239,7 +240,7 @@ def test_after_a_skipped_message_queries_raise_alerts_under_ids_of_their_own(
 
 
 def test_what_a_skipped_tick_has_released_is_told_once(
-    waiting: Settings, open_application: Open, eventually: Callable[..., None]
+    waiting: Settings, open_application: Open
 ) -> None:
     (rules,) = waiting.rules.files
     text = WAITING.replace(

@@ -2,30 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 import psutil
 import pytest
 
-from sensorstream.app.application import Application
 from sensorstream.settings.settings import (
     OntologySettings,
     ReasoningSettings,
     RuleSettings,
     Settings,
 )
+from tests.app.conftest import Open
 from tests.app.test_exchange import is_reasoner
-
-Open = Callable[[Settings], Application]
+from tests.prefixes import TURTLE
 
 # Who is an actor is a guard by a definition, which the plain profile does not read.
-ONTOLOGY = """
-@prefix : <http://example.org/> .
-@prefix owl: <http://www.w3.org/2002/07/owl#> .
-@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
-@prefix xsd: <http://www.w3.org/2001/XMLSchema#> .
+ONTOLOGY = f"""{TURTLE}
 :Human a owl:Class . :level a owl:DatatypeProperty .
 :Guard owl:equivalentClass [ a owl:Restriction ; owl:onProperty :level ; owl:hasValue 7 ] ;
     a owl:Class . :Visitor a owl:Class ; owl:disjointWith :Guard .

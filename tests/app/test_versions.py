@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pytest
 
 from sensorstream.app.application import Application
@@ -12,9 +10,8 @@ from sensorstream.errors import ChangedMeanwhile, UnknownVersion, UnknownWebhook
 from sensorstream.journal.registration import PutWebhook, RemoveWebhook
 from sensorstream.model.webhook_definition import WebhookDefinition
 from sensorstream.settings.settings import Settings
+from tests.app.conftest import Open
 from tests.databases import execute
-
-Open = Callable[[Settings], Application]
 
 NOBODY = "http://127.0.0.1:9/"
 ONE = "SELECT ?x { ?x a <urn:x:One> }"

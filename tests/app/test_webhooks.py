@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
@@ -12,10 +11,9 @@ from sensorstream.errors import UnknownWebhook, WebhookError
 from sensorstream.journal.notice import ReportDisabled
 from sensorstream.model.webhook_definition import WebhookDefinition
 from sensorstream.settings.settings import Settings, WebhookSettings
+from tests.app.conftest import Open
 from tests.databases import execute
 from tests.waiting import eventually
-
-Open = Callable[[Settings], Application]
 
 NOBODY = "http://127.0.0.1:9/"
 """Nobody listens there."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -22,10 +21,10 @@ from sensorstream.settings.settings import (
     TimeSettings,
     WindowSettings,
 )
+from tests.app.conftest import Open
 from tests.app.test_history_truth import MORE, ONTOLOGY, RULES
 from tests.databases import execute
 
-Open = Callable[[Settings], Application]
 PREFIX = "prefix : <http://example.org/>\n"
 ALERTS = """
 rule level on change if select { SELECT ?x ?n { ?x :level ?n FILTER (?n > %d) } }
@@ -64,10 +63,7 @@ def play(application: Application) -> None:
 
 
 def tried(
-    settings: Settings,
-    *rules: Path,
-    start: int | None = None,
-    end: int | None = None,
+    settings: Settings, *rules: Path, start: int | None = None, end: int | None = None
 ) -> WhatIf:
     return what_if(settings, settings.history.url, rules, start, end, lambda _done, _of: None)
 

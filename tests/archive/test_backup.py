@@ -35,10 +35,7 @@ def digests(folder: Path) -> dict[str, str]:
 
 
 def test_a_backup_has_the_archive_and_restores_it(
-    tmp_path: Path,
-    history: str,
-    empty_database: Callable[[], str],
-    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path, history: str, empty_database: Callable[[], str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     config = tmp_path / "old" / "sensorstream.toml"
     config.parent.mkdir()

@@ -21,10 +21,12 @@ WINDOW = 10
 
 @pytest.fixture(scope="session")
 def run() -> Run:
-    """Runs ``sensorstream`` with arguments, in this process."""
+    """Runs ``sensorstream`` with arguments, in this process; ``status`` is how it must end."""
 
-    def run(*arguments: object, given: str = "") -> Result:
-        return CliRunner().invoke(main, [str(each) for each in arguments], input=given)
+    def run(*arguments: object, given: str = "", status: int | None = None) -> Result:
+        result = CliRunner().invoke(main, [str(each) for each in arguments], input=given)
+        assert status is None or result.exit_code == status, result.output
+        return result
 
     return run
 

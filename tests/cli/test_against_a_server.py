@@ -24,8 +24,7 @@ Run = Callable[..., Result]
 
 
 def test_send_tells_what_became_of_the_messages(run: Run, served: Served) -> None:
-    result = run("send", "--url", served.url, served.folder / "messages", "--json")
-    assert result.exit_code == 0, result.output
+    result = run("send", "--url", served.url, served.folder / "messages", "--json", status=0)
     told = json.loads(result.stdout)
     assert (told["sent"], told["accepted"], told["rejected"]) == (6, 6, [])
     assert told["individuals"] == 6
@@ -41,8 +40,7 @@ def test_send_shows_the_alerts_replies_and_warnings_of_each_message(
         "<Message><Event id='1'><Tracker type='FaceTracker'><TimeStamp value='9000000'/>"
         f"{seen}</Tracker></Event></Message>"
     )
-    shown = run("send", *way, "--url", served.url, "-", given=message)
-    assert shown.exit_code == 0, shown.output
+    shown = run("send", *way, "--url", served.url, "-", given=message, status=0)
     assert shown.stdout.startswith(
         f'standard input: accepted\n  alert   info "face {person} was seen with a certainty of 20'
     )
@@ -58,14 +56,12 @@ def test_send_names_the_source(run: Run, served: Served) -> None:
     asked = "SELECT source FROM messages ORDER BY seq DESC LIMIT 1"
     recorded = run("sql", "-c", served.config, "--json", asked)
     assert json.loads(recorded.stdout)["rows"] == [["gate & 7"]]
-    refused = run("send", "--soap", "--source", "x", "--url", served.url, paper)
-    assert refused.exit_code == 2
+    refused = run("send", "--soap", "--source", "x", "--url", served.url, paper, status=2)
     assert "--source goes with REST" in refused.stderr
 
 
 def test_send_speaks_soap(run: Run, served: Served) -> None:
-    result = run("send", "--soap", "--url", served.url, "-", given=PAPER_MESSAGE.decode())
-    assert result.exit_code == 0, result.output
+    result = run("send", "--soap", "--url", served.url, "-", given=PAPER_MESSAGE.decode(), status=0)
     assert "1 accepted, 0 unmatched, 0 rejected; 1 individuals" in result.stdout
 
 
@@ -76,8 +72,7 @@ def test_a_refused_message_does_not_stop_the_others(
     (tmp_path / "1.xml").write_text("<Message>")
     (tmp_path / "2.xml").write_text("<Stranger/>")
     (tmp_path / "3.xml").write_bytes(PAPER_MESSAGE)
-    result = run("send", *way, "--url", served.url, tmp_path)
-    assert result.exit_code == 1
+    result = run("send", *way, "--url", served.url, tmp_path, status=1)
     assert f"{tmp_path / '1.xml'}: malformed-message: " in result.stderr
     assert f"{tmp_path / '2.xml'}: no mapping rule matched: rule face-tracker is" in result.stderr
     assert "sent 3 in " in result.stdout
@@ -127,16 +122,14 @@ def test_query_prints_a_table_or_what_is_asked_for(run: Run, served: Served) -> 
 
 def test_a_wrong_query_is_the_users_mistake(run: Run, served: Served) -> None:
     for arguments in (("query", "--url", served.url, "SELEKT"), ("sql", "-c", served.config, "x")):
-        result = run(*arguments)
-        assert result.exit_code == 1
+        result = run(*arguments, status=1)
         assert result.stderr.startswith(f"error[{QueryError.code}]: ")
 
 
 def test_a_wrong_query_is_told_with_its_place_and_what_was_expected(
     run: Run, served: Served
 ) -> None:
-    result = run("query", "--url", served.url, "SELECT ?s\nWHERE { ?s ?p }")
-    assert result.exit_code == 1
+    result = run("query", "--url", served.url, "SELECT ?s\nWHERE { ?s ?p }", status=1)
     assert result.stderr.startswith(
         f"error[{QueryError.code}]: query:2:15: unexpected '}}': expected a term such as ?x"
     )
@@ -203,8 +196,7 @@ def test_a_second_simulation_goes_on_in_time(run: Run, served: Served) -> None:
 
 def test_a_time_of_the_other_line_names_the_setting(run: Run, served: Served) -> None:
     message = PAPER_MESSAGE.replace(b"'2678' />", b"'2026-03-01T12:00:00Z' />", 1)
-    result = run("send", "--url", served.url, "-", given=message.decode())
-    assert result.exit_code == 1
+    result = run("send", "--url", served.url, "-", given=message.decode(), status=1)
     assert "is a time of the datetime line, but the time line is integer" in result.stderr
     assert 'line = "datetime" under [time] in the settings' in result.stderr
 
@@ -232,8 +224,7 @@ def test_a_replay_keeps_the_gaps_or_a_rate(run: Run, another: Served, tmp_path: 
         (tmp_path / f"{number}.xml").write_bytes(message)
     result = run("resend", tmp_path, "--rate", "20", "--url", another.url, "--json")
     assert json.loads(result.stdout)["seconds"] >= 3 / 20
-    refused = run("resend", tmp_path, "--speed", "2", "--url", another.url)
-    assert refused.exit_code == 2
+    refused = run("resend", tmp_path, "--speed", "2", "--url", another.url, status=2)
     assert "files have no times of arrival" in refused.stderr
 
 
@@ -250,8 +241,7 @@ def test_a_journal_can_be_replayed_to_its_own_server(run: Run, another: Served) 
 def test_a_deployment_that_never_ran_has_no_history(run: Run, tmp_path: Path) -> None:
     run("init", tmp_path)
     for command in (["sql", "SELECT 1", "-c"], ["resend"]):
-        result = run(*command, tmp_path / "sensorstream.toml")
-        assert result.exit_code == 3
+        result = run(*command, tmp_path / "sensorstream.toml", status=3)
         assert result.stderr.startswith("error[history]: there is no history yet: ")
     assert not (tmp_path / "data").exists()
 
@@ -264,6 +254,5 @@ def test_the_readers_address_is_told(run: Run, served: Served, tmp_path: Path) -
     assert execute(address, "select count(*) >= 0 from human") == [(True,)]
     embedded = tmp_path / "sensorstream.toml"
     embedded.write_text("")
-    closed = run("db", "url", "-c", embedded)
-    assert closed.exit_code == 3
+    closed = run("db", "url", "-c", embedded, status=3)
     assert "set history.port" in closed.stderr

@@ -26,6 +26,7 @@ from sensorstream.history import embedded
 from sensorstream.history.database import connect
 from sensorstream.processes.own_folders import lock_folder
 from sensorstream.settings.settings_file import load_settings
+from tests.waiting import eventually
 
 Run = Callable[..., Result]
 COUNT = "select count(*) from history.messages"
@@ -37,7 +38,6 @@ def test_a_backup_of_a_server_under_load_is_a_deployment_of_one_moment(
     empty_database: Callable[[], str],
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
-    eventually: Callable[..., None],
 ) -> None:
     config = new_workspace()
     file, folder = tmp_path / "backup.tar", tmp_path / "restored"
@@ -69,13 +69,11 @@ def test_a_backup_of_a_server_under_load_is_a_deployment_of_one_moment(
             sender.join()
     assert made.exit_code == 0, made.output
     assert file.stat().st_mode & 0o077 == 0
-    again = run("backup", file, "-c", config)
-    assert again.exit_code == 1
+    again = run("backup", file, "-c", config, status=1)
     assert "is not overwritten" in again.stderr
 
     monkeypatch.setenv("SENSORSTREAM_HISTORY_URL", empty_database())
-    restored = run("restore", file, folder)
-    assert restored.exit_code == 0, restored.output
+    run("restore", file, folder, status=0)
     with (
         ServerProcess(folder / "sensorstream.toml") as process,
         CommandClient(process.url()) as client,
@@ -87,16 +85,14 @@ def test_a_backup_of_a_server_under_load_is_a_deployment_of_one_moment(
         # It goes on where it was: nothing is stored twice.
         for message in tracker_messages(3, seed=6, start=100_000):
             client.send(message)
-    over = run("restore", file, tmp_path / "other")
-    assert over.exit_code == 3
+    over = run("restore", file, tmp_path / "other", status=3)
     assert "holds a history already" in over.stderr
-    full = run("restore", file, folder)
-    assert full.exit_code == 3
+    full = run("restore", file, folder, status=3)
     assert "is not empty" in full.stderr
 
 
 def test_a_backup_that_is_killed_leaves_nothing_that_the_next_one_does_not_remove(
-    run: Run, new_workspace: Callable[[], Path], tmp_path: Path, eventually: Callable[..., None]
+    run: Run, new_workspace: Callable[[], Path], tmp_path: Path
 ) -> None:
     config, folder = new_workspace(), tmp_path
     # Broken, and not in force: what a backup is for must not depend on it.
@@ -120,8 +116,7 @@ def test_a_backup_that_is_killed_leaves_nothing_that_the_next_one_does_not_remov
             backup.wait()
         assert not file.exists()
         assert len([*folder.glob(".backup-*")]) == 2
-        made = run("backup", file, "-c", config)
-        assert made.exit_code == 0, made.output
+        run("backup", file, "-c", config, status=0)
         assert [*folder.glob(".backup-*")] == [held], "another one is at work there"
         os.close(own)
         assert client.send(next(tracker_messages(1, seed=2)))["status"] == "accepted"
@@ -130,8 +125,7 @@ def test_a_backup_that_is_killed_leaves_nothing_that_the_next_one_does_not_remov
 def test_a_damaged_backup_changes_nothing(run: Run, tmp_path: Path) -> None:
     file = tmp_path / "backup.tar"
     file.write_bytes(b"nothing")
-    told = run("restore", file, tmp_path / "new")
-    assert told.exit_code == 3
+    told = run("restore", file, tmp_path / "new", status=3)
     assert "is not a whole backup" in told.stderr
     with tarfile.open(file, "w"):
         pass
@@ -151,8 +145,7 @@ def test_a_damaged_backup_changes_nothing(run: Run, tmp_path: Path) -> None:
                 head = tarfile.TarInfo(each)
                 head.size = len(inside)
                 tar.addfile(head, io.BytesIO(inside))
-        told = run("restore", file, tmp_path / "new")
-        assert told.exit_code == 3
+        told = run("restore", file, tmp_path / "new", status=3)
         assert "is not a whole backup" in told.stderr or "is damaged" in told.stderr
     assert not (tmp_path / "new").exists()
 
@@ -192,26 +185,20 @@ def test_a_backup_with_anything_that_none_has_is_refused_and_says_what(
         hostile.linkname = "../../evil"
         HOSTILE[kind](hostile)
         tar.addfile(hostile)
-    told = run("restore", file, tmp_path / "new")
-    assert told.exit_code == 3
+    told = run("restore", file, tmp_path / "new", status=3)
     assert f"nothing is restored: '{hostile.name}' is no" in told.stderr
     assert [each.name for each in tmp_path.iterdir()] == ["backup.tar"]
 
 
 def test_a_backup_needs_a_history(run: Run, tmp_path: Path) -> None:
     assert run("init", tmp_path / "new").exit_code == 0
-    told = run("backup", tmp_path / "b.tar", "-c", tmp_path / "new" / "sensorstream.toml")
-    assert told.exit_code == 3
+    told = run("backup", tmp_path / "b.tar", "-c", tmp_path / "new" / "sensorstream.toml", status=3)
     assert "there is no history yet" in told.stderr
     assert [each.name for each in tmp_path.iterdir()] == ["new"]
 
 
 def test_a_restore_that_is_killed_leaves_no_deployment(
-    run: Run,
-    new_workspace: Callable[[], Path],
-    folder: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    eventually: Callable[..., None],
+    run: Run, new_workspace: Callable[[], Path], folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     config = new_workspace()
     with ServerProcess(config) as process, CommandClient(process.url()) as client:
@@ -230,8 +217,7 @@ def test_a_restore_that_is_killed_leaves_no_deployment(
     for each in left:
         os.kill(int(each.read_text().split()[0]), signal.SIGKILL)
     restored.mkdir()
-    again = run("restore", file, restored)
-    assert again.exit_code == 0, again.output
+    run("restore", file, restored, status=0)
     assert not [*restored.glob(".restore-*"), *folder.glob(".restore-*")]
     with (
         embedded.start(restored / "data") as server,

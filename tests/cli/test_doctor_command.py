@@ -41,8 +41,7 @@ def test_a_new_deployment_has_no_faults(
 ) -> None:
     monkeypatch.setenv("SENSORSTREAM_SERVER_PORT", str(free_port))
     assert run("init", tmp_path / "new").exit_code == 0
-    shown = run("doctor", "-c", tmp_path / "new" / "sensorstream.toml")
-    assert shown.exit_code == 0, shown.output
+    shown = run("doctor", "-c", tmp_path / "new" / "sensorstream.toml", status=0)
     assert "postgres: postgres (PostgreSQL)" in shown.output
     assert f"port {free_port} is free" in shown.output
     assert not (tmp_path / "new" / "data").exists()
@@ -96,8 +95,7 @@ def test_each_fault_has_a_way_out(
 def test_wrong_settings_are_the_first_fault(run: Run, tmp_path: Path) -> None:
     config = tmp_path / "sensorstream.toml"
     config.write_text("[server]\nprot = 1")
-    shown = run("doctor", "-c", config)
-    assert shown.exit_code == 1
+    shown = run("doctor", "-c", config, status=1)
     assert shown.output.startswith("fault   settings: ")
     assert "did you mean port?" in shown.output
 
@@ -120,10 +118,7 @@ def test_it_tells_what_no_session_of_ours_can_set(
 
 
 def test_it_sees_a_running_server_and_a_receiver_that_is_away(
-    run: Run,
-    new_workspace: Callable[[], Path],
-    free_port: int,
-    monkeypatch: pytest.MonkeyPatch,
+    run: Run, new_workspace: Callable[[], Path], free_port: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     config = new_workspace()
     with ServerProcess(config) as process:

@@ -25,8 +25,7 @@ SENT = 40
 @pytest.fixture(scope="module")
 def filled(run: Run, served: Any) -> Any:
     """The server after forty messages."""
-    result = run("simulate", "tracker", "--url", served.url, "--count", SENT, "--seed", "5")
-    assert result.exit_code == 0, result.output
+    run("simulate", "tracker", "--url", served.url, "--count", SENT, "--seed", "5", status=0)
     return served
 
 
@@ -73,8 +72,7 @@ def test_an_answer_is_stored_in_the_format_of_the_files_name(
 ) -> None:
     where = ("--url", filled.url) if url else ("-c", filled.config)
     target = tmp_path / name
-    result = run("query", *where, "--on", "history", NAMES, "--output", target)
-    assert result.exit_code == 0, result.output
+    run("query", *where, "--on", "history", NAMES, "--output", target, status=0)
     assert list(tmp_path.iterdir()) == [target]
     content = target.read_bytes()
     match target.suffix:
@@ -122,8 +120,7 @@ def test_a_wrong_combination_is_refused_with_the_way_out(
 def test_a_fault_leaves_no_file(run: Run, filled: Any, tmp_path: Path) -> None:
     target = tmp_path / "answer.csv"
     target.write_text("before")
-    result = run("query", "-c", filled.config, "--on", "history", "ASK {}", "--output", target)
-    assert result.exit_code == 1
+    run("query", "-c", filled.config, "--on", "history", "ASK {}", "--output", target, status=1)
     assert [(each.name, each.read_text()) for each in tmp_path.iterdir()] == [
         ("answer.csv", "before")
     ]
@@ -131,16 +128,14 @@ def test_a_fault_leaves_no_file(run: Run, filled: Any, tmp_path: Path) -> None:
 
 def test_explain_shows_algebra_sql_and_plan(run: Run, filled: Any) -> None:
     explain = ("explain", "-c", filled.config, "--on", "history", NAMES)
-    shown = run(*explain)
-    assert shown.exit_code == 0, shown.output
+    shown = run(*explain, status=0)
     assert "-- algebra\nSlice 3 from 0\n  Project ?n\n    OrderBy ?n\n      BGP" in shown.stdout
     assert "-- sql\nSELECT" in shown.stdout
     assert "store.statements" in shown.stdout
     assert "actual" not in shown.stdout
     parts = json.loads(run(*explain, "--analyze", "--json").stdout)
     assert "actual" in parts["plan"]
-    refused = run("explain", "--at", "5", NAMES)
-    assert refused.exit_code == 2
+    refused = run("explain", "--at", "5", NAMES, status=2)
     assert "need --on" in refused.stderr
 
 
@@ -154,6 +149,5 @@ def test_explain_asks_the_server_about_what_holds_now(run: Run, filled: Any) -> 
     assert "Limit" in both["plan"]
     past = run("explain", "--url", filled.url, "--on", "history", "--at", "5", NAMES)
     assert "span(valid_from, valid_to)" in past.stdout
-    refused = run("explain", "--url", filled.url, "--on", "all", "--analyze", NAMES)
-    assert refused.exit_code == 2
+    refused = run("explain", "--url", filled.url, "--on", "all", "--analyze", NAMES, status=2)
     assert "without --url" in refused.stderr

@@ -200,8 +200,7 @@ def test_construct_gives_graphs_and_ask_an_answer(files: Path, run: Run) -> None
 def test_a_line_that_is_no_event_is_named(files: Path, run: Run, line: str, expected: str) -> None:
     events = files / "events.jsonl"
     events.write_text(line)
-    result = run("run", "--query", files / "changes.rq", "--events", events)
-    assert result.exit_code == 1
+    result = run("run", "--query", files / "changes.rq", "--events", events, status=1)
     assert expected in result.stderr
 
 
@@ -233,8 +232,7 @@ def test_a_query_names_its_background_by_the_files_name(files: Path, run: Run) -
     (files / "sums.rq").write_text(text.replace("kb.ttl", "other.ttl"))
     (files / "more.nt").write_text("")
     statics = ("--static", files / "kb.ttl", "--static", files / "more.nt")
-    two = run("run", *arguments, *statics)
-    assert two.exit_code == 1
+    two = run("run", *arguments, *statics, status=1)
     assert "other.ttl>: expected the name of a --static file; given: kb.ttl, more.nt" in two.stderr
     (files / "sums.rq").write_text(text.replace("kb.ttl", "kb.rdf"))
     assert len(lines(run("run", *arguments, *statics))) == 1
@@ -242,16 +240,14 @@ def test_a_query_names_its_background_by_the_files_name(files: Path, run: Run) -
 
 def test_a_query_that_cannot_be_read_is_named_with_its_place(files: Path, run: Run) -> None:
     (files / "bad.rq").write_text("SELECT ?x WHERE { ?x ?y }")
-    result = run("run", "--query", files / "bad.rq", "--events", write(files))
-    assert result.exit_code == 1
+    result = run("run", "--query", files / "bad.rq", "--events", write(files), status=1)
     assert "bad.rq:1:25:" in result.stderr
 
 
 @pytest.mark.parametrize("lateness", ["x", "-1", "P1Y"])
 def test_a_lateness_is_a_length_of_time(files: Path, run: Run, lateness: str) -> None:
     arguments = ("--query", files / "changes.rq", "--events", write(files))
-    result = run("run", *arguments, f"--lateness={lateness}")
-    assert result.exit_code == 2
+    result = run("run", *arguments, f"--lateness={lateness}", status=2)
     assert "expected seconds, or a duration such as PT5S" in result.stderr
 
 
@@ -269,8 +265,7 @@ def test_notes_on_a_query_are_said_before_it_runs(files: Path, run: Run) -> None
     query = files / "misspelt.rq"
     query.write_text(CHANGES.replace(":value", ":valeu"))
     arguments = ("--events", write(files, event(1, "a", 3)), "--static", files / "kb.ttl")
-    result = run("run", "--query", query, *arguments)
-    assert result.exit_code == 0
+    result = run("run", "--query", query, *arguments, status=0)
     assert f"{query}:" in result.stderr
     assert "note: " in result.stderr
     assert "value" in result.stderr
@@ -346,8 +341,7 @@ def test_a_graph_that_is_not_there_is_refused_with_those_there_are(
     read = "{ ?s :v ?v } SEQ { ?s :v ?w }" if in_time else "WINDOW :w { ?s :v ?v }"
     (files / "q.rq").write_text(f"{PREFIX}SELECT ?s {clause} {window} WHERE {{ {read} {pattern} }}")
     options = [f"--query={files / 'q.rq'}", f"--events={write(files, event(1, 'a', 1))}"]
-    result = run("run", *options, f"--static={files / 'kb.ttl'}")
-    assert result.exit_code == 1
+    result = run("run", *options, f"--static={files / 'kb.ttl'}", status=1)
     assert told in result.stderr
     assert "q.rq" in result.stderr
 

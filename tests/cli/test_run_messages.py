@@ -82,8 +82,7 @@ def told(result: Result) -> list[tuple[object, ...]]:
 
 
 def test_messages_become_results_alerts_and_replies(run: Run, files: Path) -> None:
-    result = run(*given(files, "<r id='a' t='1' v='3'/>", "<r id='b' t='4' v='9'/>"))
-    assert result.exit_code == 0, result.output
+    result = run(*given(files, "<r id='a' t='1' v='3'/>", "<r id='b' t='4' v='9'/>"), status=0)
     assert told(result) == [(4, f"{E}r-b is high"), (4, "<Off/>"), (1, "+"), (4, "+")]
     assert "messages: 2 accepted" in result.stderr
 
@@ -125,10 +124,8 @@ def test_the_profile_decides_what_is_inferred(run: Run, files: Path) -> None:
 
 def test_hermit_refuses_a_message_that_contradicts_the_ontology(run: Run, files: Path) -> None:
     arguments = given(files, "<both id='x' t='1'/>", "<r id='a' t='2' v='3'/>")
-    plain = run(*arguments)
-    assert plain.exit_code == 0, plain.output
-    result = run(*arguments, "--profile", "hermit")
-    assert result.exit_code == 1
+    run(*arguments, status=0)
+    result = run(*arguments, "--profile", "hermit", status=1)
     assert lines(result)[0]["code"] == "inconsistent"
     assert told(result)[1:] == [(2, "+")]
 
@@ -153,8 +150,7 @@ def test_what_does_not_go_together_is_refused(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.chdir(files)
-    result = run("run", "--query", "things.rq", *options)
-    assert result.exit_code == 2
+    result = run("run", "--query", "things.rq", *options, status=2)
     assert expected in result.stderr
 
 
@@ -177,8 +173,7 @@ def test_the_deployment_of_the_settings_tells_all_of_each_message(
     run: Run, deployment: Path
 ) -> None:
     write(deployment, "<r id='a' t='1' v='9'/>", "<r id='b' t='2' v='3'/>", "<q/>")
-    result = run("run", "--messages", "in")
-    assert result.exit_code == 1
+    result = run("run", "--messages", "in", status=1)
     assert result.stdout == (
         f"""in/1.xml: accepted by reading, time 1
   made
@@ -221,8 +216,7 @@ def test_a_rule_that_asks_the_history_is_told_or_refused(run: Run, deployment: P
         "--line",
         "integer",
     )
-    refused = run("run", "--messages", "in", *only, "--rules", digest)
-    assert refused.exit_code == 1
+    refused = run("run", "--messages", "in", *only, "--rules", digest, status=1)
     assert "digest.rules:4:23: rule digest asks the history, and there is none" in refused.stderr
 
 
@@ -231,8 +225,7 @@ def test_rows_of_a_query_stand_with_the_message_that_ends_their_instant(
 ) -> None:
     write(deployment, "<r id='a' t='1' v='9'/>", "<r id='b' t='2' v='3'/>")
     (deployment / "all.rq").write_text(f"PREFIX : <{E}> SELECT ?v {{ ?r :value ?v }}")
-    result = run("run", "--messages", "in", "--query", "all.rq")
-    assert result.exit_code == 0, result.output
+    result = run("run", "--messages", "in", "--query", "all.rq", status=0)
     assert result.stdout.endswith(
         "  report  all + ?v 9  at 1\nat the end\n  report  all + ?v 3  at 2\n"
     )
@@ -243,8 +236,7 @@ def test_what_waits_is_told_with_the_message_that_releases_it(run: Run, deployme
     with (deployment / "sensorstream.toml").open("a") as settings:
         settings.write("[time]\nlateness = '2'\n")
     write(deployment, "<r id='a' t='1' v='9'/>", "<r id='b' t='4' v='3'/>")
-    result = run("run", "--messages", "in")
-    assert result.exit_code == 0, result.output
+    result = run("run", "--messages", "in", status=0)
     first, _, rest = result.stdout.partition("in/2.xml: held")
     assert first.startswith("in/1.xml: held by reading\n  will make\n")
     assert "alert" not in first
@@ -262,8 +254,7 @@ def test_files_out_of_order_are_put_in_order_however_slowly_they_are_read(
     arguments = given(files, *(f"<r id='{time[-1]}' t='{time}' v='1'/>" for time in times))
     moments = (datetime(2026, 1, 1, 0, 0, second, tzinfo=UTC) for second in range(60))
     monkeypatch.setattr(SystemClock, "now", lambda _clock: next(moments))
-    result = run(*arguments, "--line", line, "--lateness", "5")
-    assert result.exit_code == 0, result.output
+    result = run(*arguments, "--line", line, "--lateness", "5", status=0)
     released = [line["individuals"] for each in lines(result) for line in each["released"]]
     assert released == [[f"{E}r-1"], [f"{E}r-2"]]
 
@@ -286,6 +277,5 @@ def test_a_line_of_json_has_all_of_a_message(run: Run, deployment: Path) -> None
 def test_a_fault_of_the_deployment_is_told_at_its_place(run: Run, deployment: Path) -> None:
     write(deployment, "<r/>")
     (deployment / "r.rules").write_text("rule x on\n")
-    result = run("run", "--messages", "in")
-    assert result.exit_code == 1
+    result = run("run", "--messages", "in", status=1)
     assert "r.rules:1:10: the file ends here" in result.stderr

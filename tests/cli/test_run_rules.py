@@ -114,17 +114,14 @@ def test_words_that_describe_no_window_are_refused(run: Run, files: Path, window
 
 
 def test_there_must_be_a_query_or_rules(run: Run, files: Path) -> None:
-    result = run("run", "--events", write(files))
-    assert result.exit_code == 2
+    result = run("run", "--events", write(files), status=2)
     assert "expected --query or --rules" in result.stderr
-    wrong = run("run", "--rules", files / "kb.ttl", "--events", write(files))
-    assert wrong.exit_code == 1
+    wrong = run("run", "--rules", files / "kb.ttl", "--events", write(files), status=1)
     assert "expected a file of rules, named *.rules" in wrong.stderr
 
 
 def test_rules_without_a_window_are_refused(run: Run, files: Path) -> None:
-    result = run("run", "--rules", files / "r.rules", "--events", write(files))
-    assert result.exit_code == 1
+    result = run("run", "--rules", files / "r.rules", "--events", write(files), status=1)
     assert "expected a window, such as 'landmark'" in result.stderr
 
 

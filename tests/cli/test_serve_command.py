@@ -124,13 +124,11 @@ def test_commands_reach_a_server_with_tls(
         assert server.stdout is not None
         url = server.stdout.readline().removeprefix("listening on ").strip()
         assert url.startswith("https://127.0.0.1:")
-        unknown = run("health", "--url", url)
-        assert unknown.exit_code == 3
+        unknown = run("health", "--url", url, status=3)
         assert "CERTIFICATE_VERIFY_FAILED" in unknown.stderr
         monkeypatch.setenv("SENSORSTREAM_CA", str(chain))
         assert run("health", "--url", url).exit_code == 0
-        plain = run("health", "--url", url.replace("https", "http"))
-        assert plain.exit_code == 3
+        run("health", "--url", url.replace("https", "http"), status=3)
         server.terminate()
         server.communicate(timeout=60)
     monkeypatch.setenv("SENSORSTREAM_CA", str(key))

@@ -16,8 +16,7 @@ from sensorstream.cli.serve_command import bind
 from sensorstream.server.listening import StartingServer
 from sensorstream.settings.settings import LimitSettings
 from sensorstream.settings.settings_file import load_settings
-
-Eventually = Callable[[Callable[[], object]], None]
+from tests.waiting import eventually
 
 
 def get(url: str, path: str) -> httpx.Response | None:
@@ -29,7 +28,7 @@ def get(url: str, path: str) -> httpx.Response | None:
 
 @pytest.mark.usefixtures("own_interpreters")
 def test_a_start_that_lasts_is_answered_for(
-    new_workspace: Callable[[], Path], eventually: Eventually, monkeypatch: pytest.MonkeyPatch
+    new_workspace: Callable[[], Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     config = new_workspace()
     with ServerProcess(config) as process:
@@ -55,7 +54,7 @@ def test_a_start_that_lasts_is_answered_for(
             eventually(lambda: (ready := get(url, "/readyz")) and ready.status_code == 200)
 
 
-def test_an_entry_that_takes_too_long_fails_the_health_of_the_start(eventually: Eventually) -> None:
+def test_an_entry_that_takes_too_long_fails_the_health_of_the_start() -> None:
     with bind("127.0.0.1", 0) as listener:
         url = f"http://127.0.0.1:{listener.getsockname()[1]}"
         told = {"ailment": lambda: "entry 7 for 99 s", "doing": lambda: "recovering 41 %"}

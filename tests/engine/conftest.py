@@ -16,6 +16,7 @@ from tests.engine import feeding
 
 Deploy = Callable[..., Deployment]
 Start = Callable[[Deployment], Engine]
+Started = Callable[..., Engine]
 Build = Callable[..., Engine]
 
 
@@ -48,6 +49,12 @@ def start() -> Iterator[Start]:
     yield new
     for engine in engines:
         engine.close()
+
+
+@pytest.fixture
+def started(deploy: Deploy, start: Start) -> Started:
+    """Start an engine of an ontology and rules, with any settings."""
+    return lambda ontology, rules, **sections: start(deploy(ontology, rules, **sections))
 
 
 @pytest.fixture

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 import pyoxigraph as ox
@@ -16,9 +15,9 @@ from sensorstream.errors import InvalidTerm
 from sensorstream.model import rdf, xsd
 from sensorstream.model.events import Event
 from sensorstream.model.terms import IRI, BlankNode, Literal, Subject, Term, Triple
+from tests.engine.conftest import Build
 from tests.oxigraph import Copy
 
-Build = Callable[..., Engine]
 E = "http://example.org/"
 S, P = IRI(f"{E}s"), IRI(f"{E}p")
 

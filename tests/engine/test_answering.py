@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 
-from sensorstream.app.control.wiring import Deployment
 from sensorstream.engine.checkpoint import dump, load
 from sensorstream.engine.engine import Engine
 from sensorstream.engine.outcome import Outcome
@@ -13,9 +12,7 @@ from sensorstream.model.terms import Literal
 from sensorstream.rules.history_rules import MOST_WAITING
 from sensorstream.rules.rule_memory import Answer, HistoryQuestion
 from tests.engine import feeding
-
-Deploy = Callable[..., Deployment]
-Start = Callable[[Deployment], Engine]
+from tests.engine.conftest import Deploy, Start, Started
 
 ONTOLOGY = "@prefix : <http://example.org/> ."
 HEAD = """
@@ -58,8 +55,8 @@ def moments(engine: Engine) -> list[tuple[int, int]]:
     return [(each.last, each.now) for each in engine.asked()]
 
 
-def test_a_rule_fires_with_each_solution_of_the_answer_once(deploy: Deploy, start: Start) -> None:
-    engine = start(deploy(ONTOLOGY, HEAD + DIGEST))
+def test_a_rule_fires_with_each_solution_of_the_answer_once(started: Started) -> None:
+    engine = started(ONTOLOGY, HEAD + DIGEST)
     send(engine, 3)
     assert moments(engine) == []
     assert texts(send(engine, 12)) == []
@@ -73,21 +70,19 @@ def test_a_rule_fires_with_each_solution_of_the_answer_once(deploy: Deploy, star
     assert texts(answer(engine, asked, HALL)) == []
 
 
-def test_the_answer_to_another_question_is_nobodys(deploy: Deploy, start: Start) -> None:
-    engine = start(deploy(ONTOLOGY, HEAD + DIGEST))
+def test_the_answer_to_another_question_is_nobodys(started: Started) -> None:
+    engine = started(ONTOLOGY, HEAD + DIGEST)
     send(engine, 3)
     send(engine, 12)
-    other = start(deploy(ONTOLOGY, HEAD + DIGEST.replace("?s :room", "?n :room", 1)))
+    other = started(ONTOLOGY, HEAD + DIGEST.replace("?s :room", "?n :room", 1))
     send(other, 3)
     send(other, 12)
     assert texts(answer(other, engine.asked()[0], HALL)) == []
     assert moments(other) == [(0, 10)]
 
 
-def test_each_moment_is_asked_for_and_may_be_answered_after_the_next(
-    deploy: Deploy, start: Start
-) -> None:
-    engine = start(deploy(ONTOLOGY, HEAD + DIGEST))
+def test_each_moment_is_asked_for_and_may_be_answered_after_the_next(started: Started) -> None:
+    engine = started(ONTOLOGY, HEAD + DIGEST)
     send(engine, 3)
     send(engine, 31)
     assert moments(engine) == [(0, 10), (10, 20), (20, 30)]
@@ -108,10 +103,8 @@ def test_what_waits_for_an_answer_survives_a_restart(deploy: Deploy, start: Star
     assert texts(answer(again, again.asked()[0], HALL)) == ["hall 3 12 0-10"]
 
 
-def test_a_question_without_an_answer_is_told_until_it_has_one(
-    deploy: Deploy, start: Start
-) -> None:
-    engine = start(deploy(ONTOLOGY, HEAD + DIGEST))
+def test_a_question_without_an_answer_is_told_until_it_has_one(started: Started) -> None:
+    engine = started(ONTOLOGY, HEAD + DIGEST)
     send(engine, 3)
     send(engine, 12)
     outcome = answer(engine, engine.asked()[0], failure="too slow")
@@ -124,9 +117,9 @@ def test_a_question_without_an_answer_is_told_until_it_has_one(
     assert (texts(outcome), [each.kind for each in outcome.cleared]) == ([], ["rule-failed"])
 
 
-def test_an_action_that_fails_is_told_and_not_tried_again(deploy: Deploy, start: Start) -> None:
+def test_an_action_that_fails_is_told_and_not_tried_again(started: Started) -> None:
     broken = DIGEST.replace("then", 'then insert individual :x ; :n "{?room}"^^xsd:integer .')
-    engine = start(deploy(ONTOLOGY, HEAD + broken))
+    engine = started(ONTOLOGY, HEAD + broken)
     send(engine, 3)
     send(engine, 12)
     outcome = answer(engine, engine.asked()[0], LAB)
@@ -148,8 +141,8 @@ def test_another_question_forgets_what_waits_and_other_actions_do_not(
     assert moments(engine) == []
 
 
-def test_only_so_many_questions_wait(deploy: Deploy, start: Start) -> None:
-    engine = start(deploy(ONTOLOGY, HEAD + DIGEST.replace('"10"', '"1"')))
+def test_only_so_many_questions_wait(started: Started) -> None:
+    engine = started(ONTOLOGY, HEAD + DIGEST.replace('"10"', '"1"'))
     send(engine, 1)
     send(engine, 3 * MOST_WAITING)
     assert len(engine.asked()) == MOST_WAITING

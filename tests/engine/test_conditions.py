@@ -18,12 +18,9 @@ from sensorstream.rules.rule_notes import evaluated_anew
 from sensorstream.settings.settings import WindowSettings
 from tests.engine import feeding
 from tests.engine.conftest import Deploy
+from tests.prefixes import TURTLE
 
-ONTOLOGY = """
-@prefix : <http://example.org/> .
-@prefix owl: <http://www.w3.org/2002/07/owl#> .
-@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
-@prefix xsd: <http://www.w3.org/2001/XMLSchema#> .
+ONTOLOGY = f"""{TURTLE}
 <http://example.org/> a owl:Ontology .
 :Actor a owl:Class . :Room a owl:Class . :Alarm a owl:Class . :Marked a owl:Class .
 :Human a owl:Class ; rdfs:subClassOf :Actor .

@@ -29,20 +29,15 @@ from sensorstream.settings.settings import (
     WindowSettings,
 )
 from tests.engine import feeding
-
-Deploy = Callable[..., Deployment]
-Start = Callable[[Deployment], Engine]
+from tests.engine.conftest import Deploy, Start, Started
+from tests.prefixes import TURTLE
 
 EX = "http://example.org/"
 NEVER_IDLE = 10.0**6
 LONG_AFTER = 10**15
 """A time of arrival at which every source has been silent for long, on either time line."""
 
-ONTOLOGY = """
-@prefix : <http://example.org/> .
-@prefix owl: <http://www.w3.org/2002/07/owl#> .
-@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
-@prefix xsd: <http://www.w3.org/2001/XMLSchema#> .
+ONTOLOGY = f"""{TURTLE}
 <http://example.org/> a owl:Ontology .
 :Actor a owl:Class . :Room a owl:Class . :Alarm a owl:Class . :Loop a owl:Class .
 :Human a owl:Class ; rdfs:subClassOf :Actor .
@@ -284,20 +279,18 @@ GUARDS = """
 
 
 def test_hermit_sees_the_ordered_stream_and_neither_late_nor_filtered_messages(
-    deploy: Deploy, start: Start
+    started: Started,
 ) -> None:
     """The filter drops guards, and only HermiT knows them: p is one from its first message on."""
 
     def new(lateness: str) -> Engine:
-        return start(
-            deploy(
-                f"{ONTOLOGY}{GUARDS}",
-                RULES_OF[Timeline.INTEGER],
-                time=TimeSettings(lateness=lateness),
-                window=WindowSettings(size="5"),
-                reasoning=ReasoningSettings("hermit", heap=256),
-                filters={"guards": FilterSettings(f"{EX}Guard")},
-            )
+        return started(
+            f"{ONTOLOGY}{GUARDS}",
+            RULES_OF[Timeline.INTEGER],
+            time=TimeSettings(lateness=lateness),
+            window=WindowSettings(size="5"),
+            reasoning=ReasoningSettings("hermit", heap=256),
+            filters={"guards": FilterSettings(f"{EX}Guard")},
         )
 
     def sent(time: int, name: str, level: int, room: int = 1) -> Sent:
@@ -346,15 +339,15 @@ def send(engine: Engine, number: int, text: bytes, received: int, source: str = 
 
 
 @pytest.fixture
-def engine(deploy: Deploy, start: Start) -> Engine:
+def engine(started: Started) -> Engine:
     """Lateness 5, and of at most 3 messages that wait."""
     time = TimeSettings("integer", "5", 10.0, 3, silence="queries")
-    return start(deploy(ONTOLOGY, RULES_OF[Timeline.INTEGER], time=time))
+    return started(ONTOLOGY, RULES_OF[Timeline.INTEGER], time=time)
 
 
-def test_without_a_lateness_messages_are_taken_as_they_come(deploy: Deploy, start: Start) -> None:
+def test_without_a_lateness_messages_are_taken_as_they_come(started: Started) -> None:
     time = TimeSettings(silence="queries")
-    engine = start(deploy(ONTOLOGY, RULES_OF[Timeline.INTEGER], time=time))
+    engine = started(ONTOLOGY, RULES_OF[Timeline.INTEGER], time=time)
     assert send(engine, 1, person("p", 10), 1).status is Status.ACCEPTED
     assert send(engine, 2, person("q", 5), 2).status is Status.ACCEPTED
     assert (engine.held, engine.dues.tick) == (0, None)
@@ -464,13 +457,13 @@ def test_a_reasoner_that_fails_twice_costs_only_the_message_whose_turn_it_is(
 
 
 def test_what_waits_when_the_lateness_is_taken_away_is_not_lost(
-    deploy: Deploy, start: Start, engine: Engine
+    started: Started, engine: Engine
 ) -> None:
     send(engine, 1, person("p", 10), 1)
-    now = start(deploy(ONTOLOGY, RULES_OF[Timeline.INTEGER]))
+    now = started(ONTOLOGY, RULES_OF[Timeline.INTEGER])
     now.restore(load(dump(engine.state())))
     assert (now.held, now.dues.tick) == (1, 0)
-    twin = start(deploy(ONTOLOGY, RULES_OF[Timeline.INTEGER]))
+    twin = started(ONTOLOGY, RULES_OF[Timeline.INTEGER])
     twin.restore(load(dump(now.state())))
     assert [each.message.id for each in now.tick(Message("m2", b"", 2)).released] == ["m1"]
     outcome = send(twin, 2, person("q", 11), 2)
@@ -494,14 +487,12 @@ def test_a_lateness_that_is_no_length_is_refused(
         deploy(ONTOLOGY, RULES_OF[Timeline.INTEGER], **section)
 
 
-def test_declared_sources_are_waited_for_from_the_start(deploy: Deploy, start: Start) -> None:
-    engine = start(
-        deploy(
-            ONTOLOGY,
-            RULES_OF[Timeline.INTEGER],
-            time=TimeSettings(lateness="0"),
-            sources={"a": SourceSettings(), "b": SourceSettings()},
-        )
+def test_declared_sources_are_waited_for_from_the_start(started: Started) -> None:
+    engine = started(
+        ONTOLOGY,
+        RULES_OF[Timeline.INTEGER],
+        time=TimeSettings(lateness="0"),
+        sources={"a": SourceSettings(), "b": SourceSettings()},
     )
     assert send(engine, 1, person("p", 10), 1, "a").status is Status.HELD
     assert send(engine, 2, person("q", 5), 1, "b").status is Status.ACCEPTED

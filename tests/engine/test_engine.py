@@ -32,14 +32,11 @@ from sensorstream.settings.settings import (
     WindowSettings,
 )
 from tests.engine import feeding
+from tests.prefixes import TURTLE
 
 EX = "http://example.org/"
 
-ONTOLOGY = """
-@prefix : <http://example.org/> .
-@prefix owl: <http://www.w3.org/2002/07/owl#> .
-@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
-@prefix xsd: <http://www.w3.org/2001/XMLSchema#> .
+ONTOLOGY = f"""{TURTLE}
 <http://example.org/> a owl:Ontology .
 :Thing1 a owl:Class . :Actor a owl:Class . :Room a owl:Class . :Alarm a owl:Class .
 :Human a owl:Class ; rdfs:subClassOf :Actor ; owl:disjointWith :Room .

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -11,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from sensorstream.app.control.wiring import Deployment, reasoner_of
+from sensorstream.app.control.wiring import reasoner_of
 from sensorstream.engine.checkpoint import dump, load
 from sensorstream.engine.engine import Engine, EngineState
 from sensorstream.engine.engine_queries import EngineReport, stream_of
@@ -22,9 +21,7 @@ from sensorstream.network.operators.group_by import GroupOperator
 from sensorstream.reasoning.reasoner import Aside
 from sensorstream.settings.settings import ReasoningSettings, TimeSettings, WindowSettings
 from tests.engine import feeding
-
-Deploy = Callable[..., Deployment]
-Start = Callable[[Deployment], Engine]
+from tests.engine.conftest import Deploy, Start, Started
 
 EX = "http://example.org/"
 SUB_CLASS_OF = "http://www.w3.org/2000/01/rdf-schema#subClassOf"
@@ -125,9 +122,9 @@ def test_rejected_messages_and_restarts_leave_no_trace_in_reports(
 
 
 def test_a_window_that_closes_sees_the_knowledge_base_before_the_message_that_closes_it(
-    deploy: Deploy, start: Start
+    started: Started,
 ) -> None:
-    engine = registered(start(deploy(ONTOLOGY, RULES)), QUERIES[0])
+    engine = registered(started(ONTOLOGY, RULES), QUERIES[0])
     process(engine, message(1, 1, 5))
     closing, after = process(engine, message(1, 7, 6)), process(engine, message(1, 8, 7))
     assert [
@@ -153,8 +150,8 @@ def test_a_message_that_waits_happens_when_it_is_released(deploy: Deploy, start:
     ]
 
 
-def test_silence_closes_windows_once_for_each_step(deploy: Deploy, start: Start) -> None:
-    engine = registered(start(deploy(ONTOLOGY, RULES)), QUERIES[0])
+def test_silence_closes_windows_once_for_each_step(started: Started) -> None:
+    engine = registered(started(ONTOLOGY, RULES), QUERIES[0])
     assert engine.dues.tick is None
     process(engine, message(1, 1, 5, at=1000))
     reports: list[tuple[int, int]] = []
@@ -170,10 +167,8 @@ def test_silence_closes_windows_once_for_each_step(deploy: Deploy, start: Start)
     assert engine.dues.tick is None
 
 
-def test_a_message_after_the_clock_has_passed_its_time_is_not_lost(
-    deploy: Deploy, start: Start
-) -> None:
-    engine = registered(start(deploy(ONTOLOGY, RULES)), QUERIES[0])
+def test_a_message_after_the_clock_has_passed_its_time_is_not_lost(started: Started) -> None:
+    engine = registered(started(ONTOLOGY, RULES), QUERIES[0])
     process(engine, message(1, 1, 5, at=1000))
     engine.tick(Message("t", engine.dues.tick_content(1003), 1003))
     process(engine, message(2, 2, 6, at=1004))
@@ -206,9 +201,9 @@ def test_time_in_which_the_server_did_not_run_is_no_silence(deploy: Deploy, star
 
 
 def test_a_broken_query_is_stopped_with_an_alert_and_the_message_stays(
-    deploy: Deploy, start: Start, monkeypatch: pytest.MonkeyPatch
+    started: Started, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    engine = registered(start(deploy(ONTOLOGY, RULES)), *QUERIES[:3])
+    engine = registered(started(ONTOLOGY, RULES), *QUERIES[:3])
 
     def broken(_: GroupOperator) -> None:
         raise RuntimeError("a fault")
@@ -296,7 +291,7 @@ def test_patterns_in_time_follow_an_exchange_of_the_ontology(deploy: Deploy, sta
 
 
 def test_what_a_reasoner_infers_happens_with_the_message_that_makes_it_true(
-    deploy: Deploy, start: Start
+    started: Started,
 ) -> None:
     ontology = (
         ONTOLOGY
@@ -308,7 +303,7 @@ def test_what_a_reasoner_infers_happens_with_the_message_that_makes_it_true(
     )
     text = PREFIX + "SELECT ?v { { ?r a :High } SEQ { ?s :value ?v } }"
     reasoning = ReasoningSettings("hermit", heap=256)
-    engine = registered(start(deploy(ontology, RULES, reasoning=reasoning)), text)
+    engine = registered(started(ontology, RULES, reasoning=reasoning), text)
     found = [
         (each.report.time, each.report.intervals)
         for number, (time, value) in enumerate(((1, 5), (2, 120), (3, 6), (4, 7)), 1)

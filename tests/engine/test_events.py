@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from sensorstream.engine.engine import Engine
 from sensorstream.engine.engine_queries import EngineReport
 from sensorstream.engine.outcome import Outcome, Status
 from sensorstream.errors import QueryError, SettingsError, UnknownQuery
 from sensorstream.model.events import Event
 from sensorstream.model.terms import IRI
 from sensorstream.testing import triples
-
-Build = Callable[..., Engine]
+from tests.engine.conftest import Build
 
 E = "http://example.org/"
 IN_WINDOW = f"""PREFIX : <{E}> SELECT ?s ?v FROM NAMED WINDOW :w ON :one [RANGE PT4S STEP PT2S]

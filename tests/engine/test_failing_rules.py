@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
-from sensorstream.app.control.wiring import Deployment
 from sensorstream.engine.checkpoint import dump, load
 from sensorstream.engine.engine import Engine
 from sensorstream.engine.outcome import Outcome, Status
 from sensorstream.journal.entry_effects import alerts_of
 from sensorstream.model.events import Cleared, Message
 from tests.engine import feeding
-
-Deploy = Callable[..., Deployment]
-Start = Callable[[Deployment], Engine]
+from tests.engine.conftest import Deploy, Start, Started
 
 ONTOLOGY = """
 @prefix : <http://example.org/> .
@@ -65,10 +60,8 @@ def test_it_is_told_once_and_ends_when_the_rule_fires(deploy: Deploy, start: Sta
         assert ("m6-rule", "rule-failed number") in told(send(each, 6, "z"))
 
 
-def test_a_replay_that_passes_over_the_message_tells_the_end_too(
-    deploy: Deploy, start: Start
-) -> None:
-    engine = start(deploy(ONTOLOGY, RULES))
+def test_a_replay_that_passes_over_the_message_tells_the_end_too(started: Started) -> None:
+    engine = started(ONTOLOGY, RULES)
     assert told(send(engine, 1, "x", refused=True)) == []
     assert told(send(engine, 2, "5")) == [("cleared", "rule-failed number")]
     assert told(send(engine, 3, "6")) == []

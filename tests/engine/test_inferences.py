@@ -14,14 +14,11 @@ from sensorstream.model.events import Ended, Message
 from sensorstream.model.terms import IRI, Literal
 from sensorstream.settings.settings import ReasoningSettings, WindowSettings
 from tests.engine import feeding
-from tests.engine.conftest import Deploy, Start
+from tests.engine.conftest import Deploy, Start, Started
+from tests.prefixes import TURTLE
 
 EX = "http://example.org/"
-ONTOLOGY = """
-@prefix : <http://example.org/> .
-@prefix owl: <http://www.w3.org/2002/07/owl#> .
-@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
-@prefix xsd: <http://www.w3.org/2001/XMLSchema#> .
+ONTOLOGY = f"""{TURTLE}
 <http://example.org/> a owl:Ontology .
 :Actor a owl:Class . :Room a owl:Class . :Human a owl:Class ; rdfs:subClassOf :Actor .
 :Busy a owl:Class .
@@ -81,8 +78,8 @@ def inferred(outcome: Outcome) -> set[tuple[str, int, int, int, str]]:
 
 
 @pytest.fixture
-def engine(deploy: Deploy, start: Start) -> Engine:
-    return start(deploy(ONTOLOGY, MAPPING, window=WindowSettings(size="2")))
+def engine(started: Started) -> Engine:
+    return started(ONTOLOGY, MAPPING, window=WindowSettings(size="2"))
 
 
 def test_an_inference_holds_until_the_individual_leaves(engine: Engine) -> None:
@@ -91,10 +88,8 @@ def test_an_inference_holds_until_the_individual_leaves(engine: Engine) -> None:
     assert inferred(send(engine, 3, person("c", 12))) == {("a Actor", 1, 10, 12, "m1")}
 
 
-def test_an_inference_ends_with_its_reason_while_the_individual_stays(
-    deploy: Deploy, start: Start
-) -> None:
-    engine = start(deploy(ONTOLOGY, MAPPING + REST, window=WindowSettings(size="2")))
+def test_an_inference_ends_with_its_reason_while_the_individual_stays(started: Started) -> None:
+    engine = started(ONTOLOGY, MAPPING + REST, window=WindowSettings(size="2"))
     send(engine, 1, person("a", 10))
     send(engine, 2, "<m><w id='a' t='12' work='chess'/></m>")
     assert (iri("a"), rdf.TYPE, iri("Busy")) in engine.kb
@@ -122,8 +117,8 @@ def test_an_individual_that_enters_takes_what_is_inferred_of_it_into_its_stay(
     assert told == {("hall Room", 0, 15, 18, "m4")}
 
 
-def test_what_begins_and_ends_at_one_instant_is_not_kept(deploy: Deploy, start: Start) -> None:
-    engine = start(deploy(ONTOLOGY, MAPPING + IDLE, window=WindowSettings(size="2")))
+def test_what_begins_and_ends_at_one_instant_is_not_kept(started: Started) -> None:
+    engine = started(ONTOLOGY, MAPPING + IDLE, window=WindowSettings(size="2"))
     send(engine, 1, person("a", 10))
     outcome = send(engine, 2, "<m><w id='a' t='12' work='nothing'/></m>")
     assert inferred(outcome) == set()
@@ -132,11 +127,11 @@ def test_what_begins_and_ends_at_one_instant_is_not_kept(deploy: Deploy, start: 
 
 @pytest.mark.parametrize("profile", ["plain", "hermit"])
 def test_a_rejected_message_leaves_the_beginnings_as_they_were(
-    deploy: Deploy, start: Start, profile: str
+    started: Started, profile: str
 ) -> None:
     reasoning = ReasoningSettings(profile)
     window = WindowSettings(size="2")
-    engine = start(deploy(ONTOLOGY, MAPPING + CIRCLE, window=window, reasoning=reasoning))
+    engine = started(ONTOLOGY, MAPPING + CIRCLE, window=window, reasoning=reasoning)
     send(engine, 1, person("a", 10))
     send(engine, 2, person("b", 11))
     before = engine.state().inferred
@@ -161,18 +156,16 @@ def test_beginnings_survive_a_restart(deploy: Deploy, start: Start) -> None:
     assert inferred(send(again, 3, third)) == inferred(send(first, 3, third))
 
 
-def test_what_another_ontology_no_longer_entails_ends_at_the_restart(
-    deploy: Deploy, start: Start
-) -> None:
-    first = start(deploy(ONTOLOGY, MAPPING, window=WindowSettings(size="3")))
+def test_what_another_ontology_no_longer_entails_ends_at_the_restart(started: Started) -> None:
+    first = started(ONTOLOGY, MAPPING, window=WindowSettings(size="3"))
     send(first, 1, person("a", 10, "hall"))
     state = load(dump(first.state()))
     less = ONTOLOGY.replace("; rdfs:range :Room", "")
-    again = start(deploy(less, MAPPING, window=WindowSettings(size="3")))
+    again = started(less, MAPPING, window=WindowSettings(size="3"))
     again.restore(state)
     told = inferred(send(again, 2, person("b", 14, "hall")))
     assert told == set(), "no time has passed since it began"
     send(first, 2, person("b", 14, "hall"))
-    later = start(deploy(less, MAPPING, window=WindowSettings(size="3")))
+    later = started(less, MAPPING, window=WindowSettings(size="3"))
     later.restore(load(dump(first.state())))
     assert inferred(send(later, 3, person("c", 16, "hall"))) == {("hall Room", 0, 10, 14, "m1")}

@@ -16,14 +16,11 @@ from sensorstream.model.terms import IRI
 from sensorstream.reasoning.dl.reasoner_messages import IslandFacts, Types
 from sensorstream.reasoning.dl.reasoner_process import Worker
 from sensorstream.testing import triples
+from tests.prefixes import TURTLE
 
 E = "http://example.org/"
 # A number that has no rules.
-ONTOLOGY = """
-@prefix : <http://example.org/> .
-@prefix owl: <http://www.w3.org/2002/07/owl#> .
-@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
-@prefix xsd: <http://www.w3.org/2001/XMLSchema#> .
+ONTOLOGY = f"""{TURTLE}
 :p a owl:ObjectProperty . :B a owl:Class .
 :A a owl:Class ; rdfs:subClassOf :B , [ a owl:Restriction ; owl:onProperty :p ;
     owl:minCardinality "9"^^xsd:nonNegativeInteger ] .

@@ -7,7 +7,7 @@ from decimal import Decimal
 
 import pytest
 
-from sensorstream.app.control.wiring import Deployment, reasoner_of
+from sensorstream.app.control.wiring import reasoner_of
 from sensorstream.engine.engine import Engine
 from sensorstream.engine.outcome import Outcome
 from sensorstream.errors import SettingsError
@@ -16,16 +16,12 @@ from sensorstream.model.terms import IRI, Literal
 from sensorstream.reasoning.reasoner import Aside
 from sensorstream.settings.settings import FilterSettings, TimeSettings, WindowSettings
 from tests.engine import feeding
+from tests.engine.conftest import Deploy, Start, Started
+from tests.prefixes import TURTLE
 
-Deploy = Callable[..., Deployment]
-Start = Callable[[Deployment], Engine]
 EX = "http://example.org/"
 
-ONTOLOGY = """
-@prefix : <http://example.org/> .
-@prefix owl: <http://www.w3.org/2002/07/owl#> .
-@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
-@prefix xsd: <http://www.w3.org/2001/XMLSchema#> .
+ONTOLOGY = f"""{TURTLE}
 <http://example.org/> a owl:Ontology .
 :Sensor a owl:Class . :Indoor a owl:Class ; rdfs:subClassOf :Sensor . :Room a owl:Class .
 :temp a owl:DatatypeProperty ; rdfs:range xsd:decimal .
@@ -49,9 +45,9 @@ then update individual :{$r/@id} at {$r/@t} ; :temp {$r/@temp} .
 
 
 @pytest.fixture
-def filtering(deploy: Deploy, start: Start) -> Callable[..., Engine]:
+def filtering(started: Started) -> Callable[..., Engine]:
     def new(**filters: FilterSettings) -> Engine:
-        return start(deploy(ONTOLOGY, RULES, filters=filters, window=WindowSettings(size="5")))
+        return started(ONTOLOGY, RULES, filters=filters, window=WindowSettings(size="5"))
 
     return new
 
@@ -170,14 +166,12 @@ def test_what_is_known_of_an_individual_counts_too(filtering: Callable[..., Engi
     assert temps(engine) == {"a": 20, "b": 60}
 
 
-def test_filters_see_held_messages_when_their_turn_comes(deploy: Deploy, start: Start) -> None:
-    engine = start(
-        deploy(
-            ONTOLOGY,
-            RULES,
-            filters={"same": of("Sensor", "temp", unchanged="0")},
-            time=TimeSettings(lateness="5"),
-        )
+def test_filters_see_held_messages_when_their_turn_comes(started: Started) -> None:
+    engine = started(
+        ONTOLOGY,
+        RULES,
+        filters={"same": of("Sensor", "temp", unchanged="0")},
+        time=TimeSettings(lateness="5"),
     )
     first = send(engine, 1, sensor("a", 7, 20))
     send(engine, 2, sensor("a", 6, 20))

@@ -2,32 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from sensorstream.app.control.wiring import Deployment
 from sensorstream.engine import query_alerts
 from sensorstream.engine.checkpoint import dump, load
-from sensorstream.engine.engine import Engine
 from sensorstream.engine.outcome import Outcome
 from sensorstream.journal.entry_effects import alerts_of, in_order
 from sensorstream.model.events import Alert, Cleared, Message
 from sensorstream.model.terms import Literal
 from sensorstream.settings.settings import WindowSettings
-from tests.engine.test_engine_queries import (
-    ONTOLOGY,
-    PREFIX,
-    RULES,
-    message,
-    process,
-    registered,
-)
+from tests.engine.conftest import Deploy, Start, Started
+from tests.engine.test_engine_queries import ONTOLOGY, PREFIX, RULES, message, process, registered
 
-Deploy = Callable[..., Deployment]
-Start = Callable[[Deployment], Engine]
 HIGH = """SELECT ?r ?v ALERT warning "{?r} has {?v}" KEY "{?v}"
 WHERE { ?r :value ?v FILTER(?v > 4) }"""
 
@@ -81,10 +69,10 @@ def test_what_is_open_is_what_the_query_finds(
     ],
 )
 def test_what_is_told_of_a_result_is_what_is_raised(
-    relation: str, expected: list[str], start: Start, deploy: Deploy
+    relation: str, expected: list[str], started: Started
 ) -> None:
     text = f"REGISTER {relation} q AS {HIGH.replace(' KEY ' + chr(34) + '{?v}' + chr(34), '')}"
-    engine = registered(start(deploy(ONTOLOGY, RULES)), PREFIX + text)
+    engine = registered(started(ONTOLOGY, RULES), PREFIX + text)
     given_ = [(0, 0, 7), (1, 1, 7), (0, 2, 8), (2, 3, 1)]
     outcomes = [process(engine, message(*each)) for each in given_]
     found = told([*outcomes, engine.finish()])
@@ -98,8 +86,8 @@ def test_what_is_told_of_a_result_is_what_is_raised(
         assert short == expected
 
 
-def test_what_a_query_begins_with_is_no_news_and_counts(start: Start, deploy: Deploy) -> None:
-    engine = start(deploy(ONTOLOGY, RULES))
+def test_what_a_query_begins_with_is_no_news_and_counts(started: Started) -> None:
+    engine = started(ONTOLOGY, RULES)
     process(engine, message(0, 0, 7))
     registered(engine, PREFIX + HIGH)
     outcomes = [process(engine, message(*each)) for each in ((1, 1, 7), (1, 2, 1))]
@@ -129,8 +117,8 @@ def test_what_a_query_has_raised_ends_with_it(relation: str, start: Start, deplo
     assert engine.accepted(Message("more", b"", 1)).cleared == ()
 
 
-def test_what_another_text_of_a_query_still_finds_stays_open(start: Start, deploy: Deploy) -> None:
-    engine = registered(start(deploy(ONTOLOGY, RULES)), PREFIX + HIGH)
+def test_what_another_text_of_a_query_still_finds_stays_open(started: Started) -> None:
+    engine = registered(started(ONTOLOGY, RULES), PREFIX + HIGH)
     for number, value in enumerate((5, 7, 1)):
         process(engine, message(number, number, value))
     engine.queries.register("q0", PREFIX + HIGH.replace("4", "6"), "again", replaces=True)
@@ -142,10 +130,10 @@ def test_what_another_text_of_a_query_still_finds_stays_open(start: Start, deplo
     assert (end.rule, end.key) == ("q0", None)
 
 
-def test_a_pattern_in_time_raises_and_ends_nothing(start: Start, deploy: Deploy) -> None:
+def test_a_pattern_in_time_raises_and_ends_nothing(started: Started) -> None:
     text = """SELECT ?r ?w ALERT critical "{?r} rose to {?w}" WHERE { { ?r :value ?v }
         SEQ { ?r :value ?w } FILTER(?w > ?v) }"""
-    engine = registered(start(deploy(ONTOLOGY, RULES)), PREFIX + text)
+    engine = registered(started(ONTOLOGY, RULES), PREFIX + text)
     outcomes = [
         process(engine, message(0, time, value)) for time, value in ((0, 1), (1, 5), (9, 2))
     ]
@@ -158,10 +146,10 @@ def test_a_pattern_in_time_raises_and_ends_nothing(start: Start, deploy: Deploy)
 
 
 def test_of_very_many_the_last_alert_tells_how_many_there_were(
-    start: Start, deploy: Deploy, monkeypatch: pytest.MonkeyPatch
+    started: Started, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(query_alerts, "MOST", 2)
-    engine = registered(start(deploy(ONTOLOGY, RULES)), PREFIX + HIGH)
+    engine = registered(started(ONTOLOGY, RULES), PREFIX + HIGH)
     for number in range(4):
         process(engine, message(number, 0, 5 + number))
     alerts = [each for each in told([engine.finish()]) if isinstance(each, Alert)]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from sensorstream.app.control.wiring import Deployment
 from sensorstream.engine.checkpoint import dump, load
 from sensorstream.engine.engine import Engine
@@ -12,9 +10,7 @@ from sensorstream.model.events import Message
 from sensorstream.model.timeline import Timeline
 from sensorstream.settings.settings import TimeSettings
 from tests.engine import feeding
-
-Deploy = Callable[..., Deployment]
-Start = Callable[[Deployment], Engine]
+from tests.engine.conftest import Deploy, Start, Started
 
 ONTOLOGY = "@prefix : <http://example.org/> ."
 HEAD = """
@@ -86,11 +82,11 @@ def test_what_was_missed_is_told_once_for_each_moment_with_how_late(
     assert texts(send(again, "b", "failed", "2026-03-30T09:00:00Z")) == []
 
 
-def test_a_rule_that_fails_at_its_time_is_tried_the_next_day(deploy: Deploy, start: Start) -> None:
+def test_a_rule_that_fails_at_its_time_is_tried_the_next_day(started: Started) -> None:
     broken = MORNING.replace("then alert", 'then insert individual :x ; :n "{?now}"^^:no . alert')
     broken = broken.replace("^^:no", "^^<http://www.w3.org/2001/XMLSchema#integer>")
     time = TimeSettings(line="datetime", silence="rules")
-    engine = start(deploy(ONTOLOGY, HEAD + broken, time=time))
+    engine = started(ONTOLOGY, HEAD + broken, time=time)
     send(engine, "a", "failed", "2026-03-28T20:00:00Z")
     outcome = tick(engine, "2026-03-29T05:00:00Z")
     assert [each.kind for each in outcome.alerts] == ["passed-over", "rule-failed"]

@@ -30,17 +30,13 @@ from sensorstream.settings.settings import (
     WindowSettings,
 )
 from tests.engine import feeding
+from tests.engine.conftest import Deploy, Start, Started
+from tests.prefixes import TURTLE
 
-Deploy = Callable[..., Deployment]
-Start = Callable[[Deployment], Engine]
 EX = "http://example.org/"
 PERIOD = 10
 
-ONTOLOGY = """
-@prefix : <http://example.org/> .
-@prefix owl: <http://www.w3.org/2002/07/owl#> .
-@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
-@prefix xsd: <http://www.w3.org/2001/XMLSchema#> .
+ONTOLOGY = f"""{TURTLE}
 <http://example.org/> a owl:Ontology .
 :Sensor a owl:Class . :Indoor a owl:Class ; rdfs:subClassOf :Sensor .
 :Person a owl:Class . :Fire a owl:Class .
@@ -276,14 +272,14 @@ def test_one_message_may_have_the_first_readings_of_two_periods(
     assert {each.time for each in engine.window if each.name == f"{EX}px"} == {11}
 
 
-def test_a_rejected_reading_is_not_the_first_of_its_period(deploy: Deploy, start: Start) -> None:
+def test_a_rejected_reading_is_not_the_first_of_its_period(started: Started) -> None:
     loop = """
 rule again
 on insert :Fire as ?x
 then insert individual :fire-{new} a :Fire .
 """
     spec = SheddingSettings(budget=5, keep="first")
-    engine = start(deploy(ONTOLOGY, RULES + loop, shedding=spec))
+    engine = started(ONTOLOGY, RULES + loop, shedding=spec)
     flood(engine, 6)
     outcome = send(engine, 7, 100, "<p id='9' t='7' v='1'/><f id='1' t='7'/>")
     assert outcome.status is Status.REJECTED
@@ -333,13 +329,13 @@ def test_a_sample_keeps_its_share(deployment: Deployment, start: Start) -> None:
     assert 0.6 * 2995 < shed < 0.73 * 2995
 
 
-def test_of_several_policies_the_one_that_keeps_wins(deploy: Deploy, start: Start) -> None:
+def test_of_several_policies_the_one_that_keeps_wins(started: Started) -> None:
     policies = {
         "sensors": PolicySettings(f"{EX}Sensor", "none"),
         "indoor": PolicySettings(f"{EX}Indoor", "all"),
     }
     spec = SheddingSettings(budget=5, keep="none")
-    engine = start(deploy(ONTOLOGY, RULES, shedding=spec, policies=policies))
+    engine = started(ONTOLOGY, RULES, shedding=spec, policies=policies)
     assert all(each.shed == () for each in flood(engine, 10, "i"))
 
 
@@ -358,9 +354,7 @@ def test_held_messages_are_shed_when_their_turn_comes(
     ]
 
 
-def test_a_message_that_is_rejected_leaves_nothing_in_a_synopsis(
-    deploy: Deploy, start: Start
-) -> None:
+def test_a_message_that_is_rejected_leaves_nothing_in_a_synopsis(started: Started) -> None:
     loop = """
 rule again
 on insert :Fire as ?x
@@ -368,7 +362,7 @@ then insert individual :fire-{new} a :Fire .
 """
     spec = SheddingSettings(budget=5, keep="none")
     policies = {"fires": POLICIES["fires"]}
-    engine = start(deploy(ONTOLOGY, RULES + loop, shedding=spec, policies=policies))
+    engine = started(ONTOLOGY, RULES + loop, shedding=spec, policies=policies)
     flood(engine, 6)
     before = engine.state().load
     outcome = send(engine, 7, 100, "<p id='9' t='7' v='1'/><f id='1' t='7'/>")
@@ -388,25 +382,23 @@ then alert info "{?n} of {?class} were shed, {?mean} on average" key "{?class}"
 """
 
 
-def test_rules_can_use_synopses(deploy: Deploy, start: Start) -> None:
+def test_rules_can_use_synopses(started: Started) -> None:
     spec = SheddingSettings(budget=5, keep="none")
-    engine = start(deploy(WITH_SYNOPSES, PREFIX + RULES + SYNOPSIS_RULE, shedding=spec))
+    engine = started(WITH_SYNOPSES, PREFIX + RULES + SYNOPSIS_RULE, shedding=spec)
     flood(engine, 8)
     outcome = engine.tick(Message("m9", b"", 200))
     texts = [each.text for each in outcome.alerts if each.kind == "rule"]
     assert texts == [f"3 of {EX}Person were shed, 7 on average"]
 
 
-def test_a_rule_that_fails_on_a_synopsis_is_not_asked_for_ever(
-    deploy: Deploy, start: Start
-) -> None:
+def test_a_rule_that_fails_on_a_synopsis_is_not_asked_for_ever(started: Started) -> None:
     loop = """
 rule again
 on insert ss:Synopsis as ?x
 then insert individual :s-{new} a ss:Synopsis .
 """
     spec = SheddingSettings(budget=5, keep="none")
-    engine = start(deploy(WITH_SYNOPSES, PREFIX + RULES + loop, shedding=spec))
+    engine = started(WITH_SYNOPSES, PREFIX + RULES + loop, shedding=spec)
     flood(engine, 8)
     outcome = engine.tick(Message("m9", b"", 200))
     assert outcome.status is Status.ACCEPTED
@@ -429,9 +421,7 @@ def test_a_new_ontology_changes_the_policies_and_not_the_load(deploy: Deploy, st
     assert send(engine, 9, 100, "<p id='9' t='9' v='1'/>").shed == ()
 
 
-def test_a_rule_that_fails_on_a_synopsis_costs_no_message_of_the_flood(
-    deploy: Deploy, start: Start
-) -> None:
+def test_a_rule_that_fails_on_a_synopsis_costs_no_message_of_the_flood(started: Started) -> None:
     loop = """
 rule again
 on insert ss:Synopsis as ?x
@@ -442,7 +432,7 @@ then insert individual :fire-{new} a :Fire .
 """
     spec = SheddingSettings(budget=5, period=str(PERIOD), keep="none")
     policies = {"fires": PolicySettings(f"{EX}Fire", "all")}
-    engine = start(deploy(WITH_SYNOPSES, PREFIX + RULES + loop, shedding=spec, policies=policies))
+    engine = started(WITH_SYNOPSES, PREFIX + RULES + loop, shedding=spec, policies=policies)
     flood(engine, 8)
     # A message that is to blame itself leaves the synopsis to the next one, which is not.
     assert send(engine, 9, 100, "<f id='1' t='11'/>").status is Status.REJECTED

@@ -17,10 +17,10 @@ from sensorstream.kb.graph_index import Origin
 from sensorstream.kb.oxigraph_terms import from_oxigraph, subject_to_oxigraph, to_oxigraph
 from sensorstream.model.events import Event
 from sensorstream.model.terms import Triple
+from tests.engine.conftest import Build
 from tests.reasoning.rulesets.graphs import PREFIXES, graph
 from tests.reasoning.rulesets.oracle import closed
 
-Build = Callable[..., Engine]
 Set = Callable[[str], Path]
 
 DERIVED = """

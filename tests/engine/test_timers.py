@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pytest
 
-from sensorstream.app.control.wiring import Deployment
 from sensorstream.engine.checkpoint import dump, load
 from sensorstream.engine.engine import Engine
 from sensorstream.engine.outcome import Outcome
 from sensorstream.model.events import Message
 from sensorstream.settings.settings import TimeSettings, WindowSettings
 from tests.engine import feeding
-
-Deploy = Callable[..., Deployment]
-Start = Callable[[Deployment], Engine]
+from tests.engine.conftest import Deploy, Start, Started
 
 ONTOLOGY = """
 @prefix : <http://example.org/> .
@@ -49,8 +44,8 @@ def texts(outcome: Outcome) -> list[str]:
     return [alert.text.removeprefix("http://example.org/") for alert in outcome.alerts]
 
 
-def test_time_that_a_message_passes_fires_before_the_message(deploy: Deploy, start: Start) -> None:
-    engine = start(deploy(ONTOLOGY, HEAD + HOT))
+def test_time_that_a_message_passes_fires_before_the_message(started: Started) -> None:
+    engine = started(ONTOLOGY, HEAD + HOT)
     send(engine, "a", 1, 31)
     send(engine, "b", 3, 31)
     # The message ends what had held until then, at later times than both were due.
@@ -65,17 +60,13 @@ def test_time_that_a_message_passes_fires_before_the_message(deploy: Deploy, sta
 
 
 @pytest.mark.parametrize("silence", ["queries", "rules", "window"])
-def test_the_deployment_says_what_the_clock_moves(
-    deploy: Deploy, start: Start, silence: str
-) -> None:
+def test_the_deployment_says_what_the_clock_moves(started: Started, silence: str) -> None:
     left = "rule left on expire :Sensor as ?s then alert info 'gone {?s}'".replace("'", '"')
-    engine = start(
-        deploy(
-            ONTOLOGY,
-            HEAD + HOT + left,
-            window=WindowSettings(unit="time", size="15"),
-            time=TimeSettings(silence=silence),
-        )
+    engine = started(
+        ONTOLOGY,
+        HEAD + HOT + left,
+        window=WindowSettings(unit="time", size="15"),
+        time=TimeSettings(silence=silence),
     )
     # The times of the stream are an hour behind the clock.
     send(engine, "a", 1, 31, received=3601)
@@ -110,19 +101,17 @@ def test_a_timer_survives_a_restart_and_says_that_it_is_late(deploy: Deploy, sta
     assert texts(send(engine, "b", 3611, 0)) == ["a 11 (late by PT1H)"]
 
 
-def test_rules_that_are_evaluated_every_so_often_follow_the_clock(
-    deploy: Deploy, start: Start
-) -> None:
+def test_rules_that_are_evaluated_every_so_often_follow_the_clock(started: Started) -> None:
     digest = 'rule digest every "10" then alert info "{?now}"'
-    engine = start(deploy(ONTOLOGY, HEAD + digest))
+    engine = started(ONTOLOGY, HEAD + digest)
     send(engine, "a", 1, 31)
     assert engine.dues.tick == 10
     assert texts(tick(engine, 10)) == ["10"]
     assert texts(tick(engine, 20)) == ["20"]
 
 
-def test_what_waits_for_a_lateness_waits_for_rules_too(deploy: Deploy, start: Start) -> None:
-    engine = start(deploy(ONTOLOGY, HEAD + HOT, time=TimeSettings(lateness="5", idle=2)))
+def test_what_waits_for_a_lateness_waits_for_rules_too(started: Started) -> None:
+    engine = started(ONTOLOGY, HEAD + HOT, time=TimeSettings(lateness="5", idle=2))
     send(engine, "a", 1, 31)
     assert texts(tick(engine, engine.dues.tick or 0)) == []  # it is released now
     # Until 16 a message from before 11 may come.
@@ -132,13 +121,13 @@ def test_what_waits_for_a_lateness_waits_for_rules_too(deploy: Deploy, start: St
     assert texts(tick(engine, due)) == ["a 11"]
 
 
-def test_what_fails_is_told_and_not_tried_again(deploy: Deploy, start: Start) -> None:
+def test_what_fails_is_told_and_not_tried_again(started: Started) -> None:
     broken = """
 rule broken
 when select { SELECT ?s ?v { ?s :value ?v FILTER(?v > 30) } } becomes true for "10"
 then insert individual :{?s} ; :value "{?s}"^^xsd:integer .
 """
-    engine = start(deploy(ONTOLOGY, HEAD + broken + HOT))
+    engine = started(ONTOLOGY, HEAD + broken + HOT)
     send(engine, "a", 1, 31)
     outcome = tick(engine, 11)
     # The other rule of the same moment has its turn.
@@ -153,22 +142,22 @@ then insert individual :{?s} ; :value "{?s}"^^xsd:integer .
     assert texts(send(engine, "b", 30, 3)) == []
 
 
-def test_rules_that_wake_each_other_end(deploy: Deploy, start: Start) -> None:
+def test_rules_that_wake_each_other_end(started: Started) -> None:
     chain = """
 rule chain
 when select { SELECT ?s { ?s :value ?v } } becomes true for "1"
 then update individual :next-{new} ; :value 1 .
 """
-    engine = start(deploy(ONTOLOGY, HEAD + chain, window=WindowSettings(size="3")))
+    engine = started(ONTOLOGY, HEAD + chain, window=WindowSettings(size="3"))
     send(engine, "a", 1, 31)
     send(engine, "b", 1_000_000, 3)
     assert len(engine.window) == 3
 
 
-def test_each_rule_of_a_moment_has_a_turn_when_others_fail(deploy: Deploy, start: Start) -> None:
+def test_each_rule_of_a_moment_has_a_turn_when_others_fail(started: Started) -> None:
     broken = 'rule b{} every "10" then insert individual :b ; :value "x{{?now}}"^^xsd:integer . '
     digest = 'rule digest every "10" then alert info "{?now}" '
-    engine = start(deploy(ONTOLOGY, HEAD + broken.format(1) + digest + broken.format(2) + HOT))
+    engine = started(ONTOLOGY, HEAD + broken.format(1) + digest + broken.format(2) + HOT)
     send(engine, "a", 1, 31)
     outcome = tick(engine, 20)
     told = [each for each in outcome.alerts if each.kind != "rule-failed"]

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pytest
 
 from sensorstream.engine.engine import Engine
 from sensorstream.engine.outcome import Outcome, Status
 from sensorstream.model.events import Event
 from sensorstream.testing import triples
-
-Build = Callable[..., Engine]
+from tests.engine.conftest import Build
 
 E = "http://example.org/"
 OWL = "http://www.w3.org/2002/07/owl#"

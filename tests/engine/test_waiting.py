@@ -10,16 +10,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sensorstream.app.control.wiring import Deployment
 from sensorstream.engine.checkpoint import dump, load
 from sensorstream.engine.engine import Engine
 from sensorstream.engine.outcome import Outcome, Status
 from sensorstream.model.events import Message
 from sensorstream.settings.settings import TimeSettings
 from tests.engine import feeding
+from tests.engine.conftest import Deploy, Start
 
-Deploy = Callable[..., Deployment]
-Start = Callable[[Deployment], Engine]
 Said: TypeAlias = tuple[int, str, int]
 """When, who, and the value."""
 Step: TypeAlias = tuple[int, str, str, int, int]

@@ -8,13 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from examples.citybench.prepare import (
-    CITY,
-    SERVICE,
-    SSN,
-    Sensors,
-    events,
-)
+from examples.citybench.prepare import CITY, SERVICE, SSN, Sensors, events
 from sensorstream.cli.simulation.city_messages import read_time
 from sensorstream.errors import SimulationError
 from sensorstream.streams.event_lines import EventLines

@@ -16,6 +16,7 @@ from xml.sax.saxutils import quoteattr
 
 import pyoxigraph as ox
 
+from sensorstream.app.application import Application
 from sensorstream.history.asking.checked_question import (
     AtInstant,
     CheckedQuestion,
@@ -61,6 +62,13 @@ def settings(folder: Path, url: str) -> Settings:
         window=WindowSettings(size="6"),
         history=HistorySettings(url=url),
     )
+
+
+def live(url: str, folder: Path) -> None:
+    """The server of the house takes all messages in, and stops."""
+    with Application.open(settings(folder, url)) as application:
+        for each in [application.submit(content, "house") for content in messages()]:
+            assert each.result(60).status.value == "accepted"
 
 
 def messages() -> Iterator[bytes]:

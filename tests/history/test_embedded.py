@@ -6,7 +6,6 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 import psutil
@@ -144,9 +143,7 @@ def test_a_session_that_never_ends_keeps_no_server_from_stopping_or_starting(
     second.stop()
 
 
-def test_a_first_start_that_was_killed_half_way_leaves_nothing(
-    folder: Path, eventually: Callable[[Callable[[], object]], None]
-) -> None:
+def test_a_first_start_that_was_killed_half_way_leaves_nothing(folder: Path) -> None:
     program = (
         "import sys; from pathlib import Path\n"
         "from sensorstream.history.embedded import start\n"
@@ -163,9 +160,7 @@ def test_a_first_start_that_was_killed_half_way_leaves_nothing(
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-def test_a_start_that_a_signal_ends_leaves_no_server(
-    folder: Path, eventually: Callable[[Callable[[], object]], None], number: signal.Signals
-) -> None:
+def test_a_start_that_a_signal_ends_leaves_no_server(folder: Path, number: signal.Signals) -> None:
     program = (
         "import signal, sys; from pathlib import Path\n"
         "from sensorstream.history.embedded import start\n"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -20,6 +20,7 @@ from sensorstream.history.store import PostgresStore
 from sensorstream.history.webhook_store import PostgresWebhooks
 from tests.alerts.bench import Bench
 from tests.history.alerting import commit
+from tests.waiting import eventually
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 RECEIVERS, ALERTS = 20, 40
@@ -76,7 +77,7 @@ def register(store: PostgresStore, database: Engine, url: str) -> None:
 
 
 def test_deliveries_share_statements_and_connections(
-    store: PostgresStore, database: Engine, host: Host, eventually: Callable[..., None]
+    store: PostgresStore, database: Engine, host: Host
 ) -> None:
     register(store, database, host.url)
     statements: list[str] = []
@@ -97,9 +98,7 @@ def test_deliveries_share_statements_and_connections(
     assert host.connections < len(host.paths) / 5
 
 
-def test_receivers_are_locked_in_one_order(
-    store: PostgresStore, database: Engine, eventually: Callable[..., None]
-) -> None:
+def test_receivers_are_locked_in_one_order(store: PostgresStore, database: Engine) -> None:
     register(store, database, "http://127.0.0.1:9")
     outbox = PostgresOutbox(database)
     came = {each.id: Attempt(NOW, 0.1) for each in reversed(outbox.due(NOW, RECEIVERS))}

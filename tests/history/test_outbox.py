@@ -243,10 +243,7 @@ def output(name: str, *queries: str) -> Webhook:
 
 
 def test_outputs_are_those_of_the_settings_and_no_webhooks(
-    store: PostgresStore,
-    database: Engine,
-    outbox: PostgresOutbox,
-    registered: PostgresWebhooks,
+    store: PostgresStore, database: Engine, outbox: PostgresOutbox, registered: PostgresWebhooks
 ) -> None:
     assert registered.set_outputs([output("a"), output("b", "people")]) == {}
     registered.put(webhook("w"), 1)

@@ -21,14 +21,7 @@ from sensorstream.history.store_reader import QuarantineChoice, Quarantined
 from sensorstream.history.webhook_store import PostgresWebhooks
 from sensorstream.journal.records import Effects, MessageStatus, OntologyVersion, Record, Settled
 from sensorstream.model import rdf, xsd
-from sensorstream.model.events import (
-    Alert,
-    Departure,
-    Ended,
-    Individual,
-    Message,
-    Provenance,
-)
+from sensorstream.model.events import Alert, Departure, Ended, Individual, Message, Provenance
 from sensorstream.model.terms import IRI, BlankNode, Literal, Triple
 from sensorstream.model.timeline import Timeline
 from tests.databases import execute

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -9,8 +8,8 @@ import pytest
 from sensorstream.errors import SettingsError
 from sensorstream.inputs.inputs import reader_of
 from tests.inputs.conftest import LIMIT, Bench
+from tests.waiting import eventually
 
-Eventually = Callable[..., None]
 QUICK = 'path = "drop"\nsettle = 0.05\npoll = 0.02\n'
 PLACES = ("done", "failed")
 
@@ -26,9 +25,7 @@ def names(folder: Path) -> list[str]:
     return sorted(str(each.relative_to(folder)) for each in folder.rglob("*") if each.is_file())
 
 
-def test_files_are_taken_in_order_of_their_names_and_moved(
-    bench: Bench, drop: Path, eventually: Eventually
-) -> None:
+def test_files_are_taken_in_order_of_their_names_and_moved(bench: Bench, drop: Path) -> None:
     for name in ("b.xml", "a.xml", "c.xml", "note.txt", ".hidden.xml"):
         (drop / name).write_bytes(f"<m>{name}</m>".encode())
     with bench.running(QUICK, "folder", 'source = "hall"') as running:
@@ -41,9 +38,7 @@ def test_files_are_taken_in_order_of_their_names_and_moved(
     assert names(drop) == [".hidden.xml", "done/a.xml", "done/b.xml", "done/c.xml", "note.txt"]
 
 
-def test_files_are_taken_in_order_of_their_time_if_asked(
-    bench: Bench, drop: Path, eventually: Eventually
-) -> None:
+def test_files_are_taken_in_order_of_their_time_if_asked(bench: Bench, drop: Path) -> None:
     for number, name in enumerate(("b.xml", "c.xml", "a.xml")):
         (drop / name).write_bytes(name.encode())
         os.utime(drop / name, (1000 + number, 1000 + number))
@@ -53,9 +48,7 @@ def test_files_are_taken_in_order_of_their_time_if_asked(
     assert set(bench.journal.sources) == {"in"}
 
 
-def test_a_bad_file_is_kept_with_its_reason_and_stops_no_other(
-    bench: Bench, drop: Path, eventually: Eventually
-) -> None:
+def test_a_bad_file_is_kept_with_its_reason_and_stops_no_other(bench: Bench, drop: Path) -> None:
     (drop / "1.xml").write_bytes(b"<bad")
     (drop / "2.xml").write_bytes(b"<good/>")
     (drop / "3.xml").write_bytes(b"x" * (LIMIT + 1))
@@ -81,9 +74,7 @@ def test_a_bad_file_is_kept_with_its_reason_and_stops_no_other(
     assert bench.journal.contents == [b"<bad", b"<good/>"]
 
 
-def test_a_file_that_grows_is_taken_when_it_is_complete(
-    bench: Bench, drop: Path, eventually: Eventually
-) -> None:
+def test_a_file_that_grows_is_taken_when_it_is_complete(bench: Bench, drop: Path) -> None:
     with (
         bench.running('path = "drop"\nsettle = 0.5\npoll = 0.02', "folder"),
         (drop / "a.xml").open("w") as file,
@@ -98,7 +89,7 @@ def test_a_file_that_grows_is_taken_when_it_is_complete(
 
 
 def test_a_file_that_was_journalled_but_not_moved_before_a_crash_is_only_moved(
-    bench: Bench, drop: Path, eventually: Eventually
+    bench: Bench, drop: Path
 ) -> None:
     file = drop / "a.xml"
     file.write_bytes(b"<a/>")
@@ -118,9 +109,7 @@ def test_a_file_that_was_journalled_but_not_moved_before_a_crash_is_only_moved(
     assert names(drop) == ["done/a.2.xml", "done/a.xml"]
 
 
-def test_a_name_of_any_bytes_and_any_length_stops_nothing(
-    bench: Bench, drop: Path, eventually: Eventually
-) -> None:
+def test_a_name_of_any_bytes_and_any_length_stops_nothing(bench: Bench, drop: Path) -> None:
     longest = "l" * 251 + ".xml"
     files = {
         b"\xff.xml": b"<a/>",
@@ -145,9 +134,7 @@ def test_a_name_of_any_bytes_and_any_length_stops_nothing(
     }
 
 
-def test_a_file_that_cannot_be_moved_is_said_and_stops_no_other(
-    bench: Bench, drop: Path, eventually: Eventually
-) -> None:
+def test_a_file_that_cannot_be_moved_is_said_and_stops_no_other(bench: Bench, drop: Path) -> None:
     (drop / "a").mkdir()
     (drop / "a" / "1.xml").write_bytes(b"<a/>")
     (drop / "done").mkdir()
@@ -166,9 +153,7 @@ def test_a_file_that_cannot_be_moved_is_said_and_stops_no_other(
     assert sorted(bench.journal.contents) == [b"<a/>", b"<b/>", b"<z/>"]
 
 
-def test_folders_inside_count_only_if_asked(
-    bench: Bench, drop: Path, eventually: Eventually
-) -> None:
+def test_folders_inside_count_only_if_asked(bench: Bench, drop: Path) -> None:
     (drop / "north" / "far").mkdir(parents=True)
     (drop / "north" / "far" / "a.xml").write_bytes(b"<far/>")
     (drop / "b.xml").write_bytes(b"<near/>")
@@ -180,9 +165,7 @@ def test_folders_inside_count_only_if_asked(
     assert bench.journal.contents == [b"<near/>", b"<far/>"]
 
 
-def test_a_file_stays_until_its_message_is_in_the_journal(
-    bench: Bench, drop: Path, eventually: Eventually
-) -> None:
+def test_a_file_stays_until_its_message_is_in_the_journal(bench: Bench, drop: Path) -> None:
     (drop / "a.xml").write_bytes(b"<a/>")
     bench.journal.full = True
     with bench.running(QUICK, "folder") as running:
@@ -197,7 +180,7 @@ def test_a_file_stays_until_its_message_is_in_the_journal(
 
 
 def test_a_folder_that_goes_away_is_said_and_waited_for(
-    bench: Bench, drop: Path, tmp_path: Path, eventually: Eventually
+    bench: Bench, drop: Path, tmp_path: Path
 ) -> None:
     with bench.running(QUICK, "folder") as running:
         eventually(lambda: bench.value("connected") == 1)

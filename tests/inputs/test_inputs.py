@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pytest
 from prometheus_client import CollectorRegistry
 
@@ -11,6 +9,7 @@ from sensorstream.inputs import inputs as inputs_module
 from sensorstream.inputs.inputs import Inputs, RunningInput
 from sensorstream.inputs.intake import InputMetrics, Intake
 from tests.inputs.conftest import LIMIT, Journal
+from tests.waiting import eventually
 
 
 class Faulty:
@@ -30,7 +29,7 @@ class Faulty:
 
 
 def test_an_input_that_a_fault_stops_is_not_ready_until_it_takes_a_message(
-    monkeypatch: pytest.MonkeyPatch, eventually: Callable[..., None]
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(inputs_module, "_FIRST_WAIT", 0.01)
     metrics = InputMetrics(CollectorRegistry())

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import pytest
@@ -8,11 +7,11 @@ import pytest
 from sensorstream.errors import SettingsError
 from sensorstream.inputs.inputs import reader_of
 from tests.inputs.conftest import Bench
+from tests.waiting import eventually
 
 if TYPE_CHECKING:
     from tests.inputs.kafka_broker import KafkaBroker
 
-Eventually = Callable[..., None]
 kafka_broker = pytest.importorskip("tests.inputs.kafka_broker")
 
 
@@ -26,9 +25,7 @@ def options(broker: KafkaBroker, topic: str, more: str = "") -> str:
     return f'brokers = ["{broker.address}"]\ntopics = ["{topic}"]\ngroup = "g-{topic}"\n{more}'
 
 
-def test_records_are_taken_and_their_offsets_committed(
-    bench: Bench, broker: KafkaBroker, eventually: Eventually
-) -> None:
+def test_records_are_taken_and_their_offsets_committed(bench: Bench, broker: KafkaBroker) -> None:
     contents = [b"<m>%d</m>" % n for n in range(10)] + [b"<bad", b"<end/>"]
     broker.produce("buses", contents)
     with bench.running(options(broker, "buses"), "kafka", 'source = "hall"'):
@@ -46,7 +43,7 @@ def test_records_are_taken_and_their_offsets_committed(
 
 
 def test_records_whose_offsets_were_not_committed_are_recognised(
-    bench: Bench, broker: KafkaBroker, eventually: Eventually
+    bench: Bench, broker: KafkaBroker
 ) -> None:
     broker.produce("trains", [b"<same/>"] * 5)
     bench.journal.held = []
@@ -67,9 +64,7 @@ def test_records_whose_offsets_were_not_committed_are_recognised(
     assert bench.journal.repeats == 5
 
 
-def test_a_topic_or_broker_that_is_not_there_is_said(
-    bench: Bench, broker: KafkaBroker, eventually: Eventually
-) -> None:
+def test_a_topic_or_broker_that_is_not_there_is_said(bench: Bench, broker: KafkaBroker) -> None:
     with bench.running('brokers = ["127.0.0.1:1"]\ntopics = ["a"]', "kafka") as running:
         eventually(lambda: "no connection to 127.0.0.1:1" in running.state)
         assert bench.value("connected") == 0

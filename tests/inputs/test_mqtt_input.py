@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import socket
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,8 +27,7 @@ from tests.inputs.mqtt_brokers import (
     publish,
 )
 from tests.server.certificates import write_certificate
-
-Eventually = Callable[..., None]
+from tests.waiting import eventually
 
 
 @dataclass
@@ -61,14 +60,14 @@ def broker(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Broker]:
 
 @contextmanager
 def reading(
-    bench: Bench, broker: Broker, eventually: Eventually, options: str = 'topics = ["bus/#"]'
+    bench: Bench, broker: Broker, options: str = 'topics = ["bus/#"]'
 ) -> Iterator[RunningInput]:
     with bench.running(broker.options + options, "mqtt", 'source = "buses"') as running:
         eventually(lambda: running.state == "")
         yield running
-    if broker.amqtt is not None:
+    if (amqtt := broker.amqtt) is not None:
         # What it sends to one of whom it has not noticed that it is gone, it forgets.
-        eventually(lambda: not broker.amqtt.connected)
+        eventually(lambda: not amqtt.connected)
 
 
 def cut() -> None:
@@ -88,24 +87,22 @@ def remembers_its_client(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(mqtt_input._Client, "__init__", init)
 
 
-def test_messages_are_taken_in_order_and_acknowledged(
-    bench: Bench, broker: Broker, eventually: Eventually
-) -> None:
-    with reading(bench, broker, eventually):
+def test_messages_are_taken_in_order_and_acknowledged(bench: Bench, broker: Broker) -> None:
+    with reading(bench, broker):
         publish(broker.port, [("bus/a/b", f"<m>{n}</m>") for n in range(30)])
         publish(broker.port, [("train/1", "<no/>")])
         eventually(lambda: bench.value("messages_total", status="accepted") == 30)
     assert bench.journal.contents == [b"<m>%d</m>" % n for n in range(30)]
     assert set(bench.journal.sources) == {"buses"}
-    with reading(bench, broker, eventually):  # nothing is left to be delivered again
+    with reading(bench, broker):  # nothing is left to be delivered again
         publish(broker.port, [("bus/1", "<last/>")])
         eventually(lambda: len(bench.journal.contents) == 31)
     assert bench.journal.repeats == 0
 
 
-def test_the_topic_may_be_the_source(bench: Bench, broker: Broker, eventually: Eventually) -> None:
+def test_the_topic_may_be_the_source(bench: Bench, broker: Broker) -> None:
     options = 'topics = ["bus/+/position", "train"]\ntopic_is_source = true'
-    with reading(bench, broker, eventually, options):
+    with reading(bench, broker, options):
         publish(
             broker.port, [("bus/7/position", "<a/>"), ("bus/7/door", "<b/>"), ("train", "<c/>")]
         )
@@ -114,21 +111,21 @@ def test_the_topic_may_be_the_source(bench: Bench, broker: Broker, eventually: E
 
 
 def test_what_comes_while_no_one_is_connected_is_delivered_later(
-    bench: Bench, broker: Broker, eventually: Eventually
+    bench: Bench, broker: Broker
 ) -> None:
-    with reading(bench, broker, eventually):
+    with reading(bench, broker):
         pass
     publish(broker.port, [("bus/1", f"<m>{n}</m>") for n in range(10)])
-    with reading(bench, broker, eventually):
+    with reading(bench, broker):
         eventually(lambda: len(bench.journal.contents) == 10)
     assert bench.journal.contents == [b"<m>%d</m>" % n for n in range(10)]
 
 
 def test_what_was_not_acknowledged_comes_again_and_is_recognised(
-    bench: Bench, broker: Broker, eventually: Eventually
+    bench: Bench, broker: Broker
 ) -> None:
     messages = [("bus/1", "<same/>")] * 5 + [("bus/1", f"<m>{n}</m>") for n in range(5)]
-    with reading(bench, broker, eventually):
+    with reading(bench, broker):
         bench.journal.held = []
         publish(broker.port, messages)
         eventually(lambda: len(bench.journal.contents) == 10)
@@ -141,35 +138,33 @@ def test_what_was_not_acknowledged_comes_again_and_is_recognised(
     assert bench.journal.contents == [payload.encode() for _, payload in messages] + [b"<same/>"]
 
 
-def test_a_bad_message_is_acknowledged_too(
-    bench: Bench, broker: Broker, eventually: Eventually
-) -> None:
-    with reading(bench, broker, eventually):
+def test_a_bad_message_is_acknowledged_too(bench: Bench, broker: Broker) -> None:
+    with reading(bench, broker):
         publish(broker.port, [("bus/1", "<bad"), ("bus/1", b"\0\xff"), ("bus/1", "<c/>")])
         eventually(lambda: len(bench.journal.contents) == 3)
         eventually(lambda: bench.value("messages_total", status="rejected") == 1)
-    with reading(bench, broker, eventually):
+    with reading(bench, broker):
         publish(broker.port, [("bus/1", "<d/>")])
         eventually(lambda: len(bench.journal.contents) == 4)
     assert bench.journal.repeats == 0
 
 
-def test_retained_messages_come_once(bench: Bench, broker: Broker, eventually: Eventually) -> None:
+def test_retained_messages_come_once(bench: Bench, broker: Broker) -> None:
     publish(broker.port, [("bus/1", "<kept/>")], retain=True)
     for number in (1, 2):
-        with reading(bench, broker, eventually):
+        with reading(bench, broker):
             eventually(lambda: bench.journal.contents[:1] == [b"<kept/>"])
             publish(broker.port, [("bus/2", f"<end n='{number}'/>")])
-            eventually(lambda n=number: len(bench.journal.contents) == 1 + n)
+            eventually(lambda n=number: len(bench.journal.contents) == 1 + n)  # type: ignore[misc]
     assert bench.journal.contents == [b"<kept/>", b"<end n='1'/>", b"<end n='2'/>"]
 
 
 def test_the_socket_is_not_read_while_too_much_waits(
-    bench: Bench, broker: Broker, eventually: Eventually, monkeypatch: pytest.MonkeyPatch
+    bench: Bench, broker: Broker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(mqtt_input, "_MOST_WAITING", 10)
     bench.journal.full = True
-    with reading(bench, broker, eventually):
+    with reading(bench, broker):
         publish(broker.port, [("bus/1", f"<m>{n}</m>") for n in range(40)])
         client = mqtt_input._Client.newest  # type: ignore[attr-defined]
         eventually(lambda: client._paused)
@@ -179,13 +174,11 @@ def test_the_socket_is_not_read_while_too_much_waits(
     assert bench.journal.contents == [b"<m>%d</m>" % n for n in range(40)]
 
 
-def test_a_broker_that_is_away_is_said_and_waited_for(
-    bench: Bench, tmp_path: Path, eventually: Eventually
-) -> None:
+def test_a_broker_that_is_away_is_said_and_waited_for(bench: Bench, tmp_path: Path) -> None:
     (tmp_path / "password").write_text(PASSWORD)
     with amqtt_broker(tmp_path) as running:
         broker = Broker(running.port, "3.1.1", running)
-        with reading(bench, broker, eventually) as input_:
+        with reading(bench, broker) as input_:
             running.stop()
             eventually(lambda: "no connection to 127.0.0.1" in input_.state)
             assert bench.value("connected") == 0
@@ -195,7 +188,7 @@ def test_a_broker_that_is_away_is_said_and_waited_for(
             eventually(lambda: bench.journal.contents)
 
 
-def test_a_wrong_password_is_said(bench: Bench, tmp_path: Path, eventually: Eventually) -> None:
+def test_a_wrong_password_is_said(bench: Bench, tmp_path: Path) -> None:
     with amqtt_broker(tmp_path) as broker:
         options = f'host = "127.0.0.1"\nport = {broker.port}\nversion = "3.1.1"\ntopics = ["bus"]'
         head = f'{options}\nuser = "{USER}"\npassword = "wrong"'
@@ -206,16 +199,14 @@ def test_a_wrong_password_is_said(bench: Bench, tmp_path: Path, eventually: Even
 
 # paho leaves the socket of a refused certificate to the garbage collector.
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
-def test_a_connection_may_be_encrypted(
-    bench: Bench, tmp_path: Path, eventually: Eventually
-) -> None:
+def test_a_connection_may_be_encrypted(bench: Bench, tmp_path: Path) -> None:
     certificate, key = tmp_path / "cert.pem", tmp_path / "key.pem"
     write_certificate(certificate, key, "broker")
     (tmp_path / "password").write_text(PASSWORD)
     with amqtt_broker(tmp_path, tls=(certificate, key)) as running:
         broker = Broker(running.port, "3.1.1", running)
         options = 'topics = ["bus/#"]\ntls = true\nca_file = "cert.pem"'
-        with reading(bench, broker, eventually, options):
+        with reading(bench, broker, options):
             assert mqtt_input._Client.newest._client.socket().cipher()  # type: ignore[attr-defined]
         # A certificate that nobody vouches for is refused.
         with bench.running(broker.options + 'topics = ["bus/#"]\ntls = true', "mqtt") as refused:
@@ -253,7 +244,7 @@ def test_a_missing_package_is_named_with_what_to_install(
             reader_of(bench.settings(options, kind))
 
 
-def test_a_port_where_no_one_listens_is_said(bench: Bench, eventually: Eventually) -> None:
+def test_a_port_where_no_one_listens_is_said(bench: Bench) -> None:
     options = f'host = "127.0.0.1"\nport = {free_port()}\ntopics = ["a"]'
     with bench.running(options, "mqtt") as running:
         eventually(lambda: running.state != "not connected yet")

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import json
 import socket
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
@@ -12,8 +12,7 @@ from sensorstream.errors import AddressUnavailable
 from sensorstream.inputs.inputs import RunningInput, reader_of
 from sensorstream.inputs.tcp_input import TcpReader
 from tests.inputs.conftest import LIMIT, Bench
-
-Eventually = Callable[..., None]
+from tests.waiting import eventually
 
 
 class Sender:
@@ -122,9 +121,7 @@ def test_more_than_the_limit_is_refused_before_it_is_read(
     assert bench.journal.contents == []
 
 
-def test_a_message_is_not_answered_before_it_is_in_the_journal(
-    bench: Bench, eventually: Eventually
-) -> None:
+def test_a_message_is_not_answered_before_it_is_in_the_journal(bench: Bench) -> None:
     bench.journal.held = []
     with listening(bench) as running, sending(running) as sender:
         sender.send(b"<a/>\n" * 3)
@@ -142,9 +139,7 @@ def test_a_message_is_not_answered_before_it_is_in_the_journal(
     assert [json.loads(line)["message"] for line in told.splitlines()] == ["m1", "m2", "m3"]
 
 
-def test_a_sender_is_not_read_while_too_much_is_under_way(
-    bench: Bench, eventually: Eventually
-) -> None:
+def test_a_sender_is_not_read_while_too_much_is_under_way(bench: Bench) -> None:
     bench.journal.held = []
     with listening(bench) as running, sending(running) as sender:
         sender.socket.setblocking(False)
@@ -194,7 +189,7 @@ def test_a_silent_connection_is_closed(bench: Bench) -> None:
     assert bench.journal.contents == []
 
 
-def test_a_sender_that_reads_no_answers_needs_none(bench: Bench, eventually: Eventually) -> None:
+def test_a_sender_that_reads_no_answers_needs_none(bench: Bench) -> None:
     with listening(bench, "answers = false") as running, sending(running) as sender:
         sender.send(b"<a/>\n" * 500)
         eventually(lambda: len(bench.journal.contents) == 500)
@@ -202,9 +197,7 @@ def test_a_sender_that_reads_no_answers_needs_none(bench: Bench, eventually: Eve
         assert sender.answer() is None
 
 
-def test_a_sender_that_leaves_half_way_disturbs_no_other(
-    bench: Bench, eventually: Eventually
-) -> None:
+def test_a_sender_that_leaves_half_way_disturbs_no_other(bench: Bench) -> None:
     bench.journal.held = []
     with listening(bench) as running:
         for _ in range(5):

@@ -8,7 +8,7 @@ import os
 import secrets
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -25,6 +25,7 @@ from sensorstream.settings.settings import (
     Settings,
     WindowSettings,
 )
+from tests.waiting import eventually
 
 _MIB = 1 << 20
 _DETACH = 2  # MNT_DETACH of umount2(2)
@@ -56,9 +57,7 @@ def fill(file: Path) -> None:
             ballast.write(b"x")
 
 
-def test_nothing_is_lost_when_the_disk_is_full(
-    disk: Path, eventually: Callable[[Callable[[], object]], None]
-) -> None:
+def test_nothing_is_lost_when_the_disk_is_full(disk: Path) -> None:
     settings = Settings(
         path=disk.parent / "sensorstream.toml",
         ontology=OntologySettings((bundled("ontologies") / "tracking.ttl",)),

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import httpx
 
-from tests.integration.test_killed_server import serving
+from tests.integration.serving import serving
 from tests.waiting import eventually
 
 SETTINGS = """
@@ -37,14 +37,14 @@ then alert info "{?of} {?n} {?now}" key "{?of}"
 """
 
 
-def send(url: str, name: str, time: str) -> None:
+def send(client: httpx.Client, name: str, time: str) -> None:
     content = f"<m id='{name}' t='{time}' of='{name[0]}'/>"
     headers = {"content-type": "application/xml"}
-    httpx.post(f"{url}/messages", content=content, headers=headers, timeout=60).raise_for_status()
+    client.post("/messages", content=content, headers=headers).raise_for_status()
 
 
-def alerts(url: str) -> dict[str, str]:
-    found = httpx.get(f"{url}/alerts", timeout=60).json()["alerts"]
+def alerts(client: httpx.Client) -> dict[str, str]:
+    found = client.get("/alerts").json()["alerts"]
     told = {each["id"]: each["text"] for each in found}
     assert len(told) == len(found)
     return told
@@ -54,25 +54,25 @@ def test_each_answer_is_told_once_whenever_the_server_is_killed(tmp_path: Path) 
     (tmp_path / "sensorstream.toml").write_text(SETTINGS)
     (tmp_path / "o.ttl").write_text("@prefix : <http://example.org/> .")
     (tmp_path / "r.rules").write_text(RULES)
-    with serving(tmp_path) as (process, url):
-        send(url, "a1", "2026-03-02T10:10:00Z")
-        send(url, "b1", "2026-03-02T10:20:00Z")
-        send(url, "a2", "2026-03-02T10:30:00Z")
+    with serving(tmp_path) as (process, client):
+        send(client, "a1", "2026-03-02T10:10:00Z")
+        send(client, "b1", "2026-03-02T10:20:00Z")
+        send(client, "a2", "2026-03-02T10:30:00Z")
         # The hour has come; the history is asked within a second.
-        send(url, "a3", "2026-03-02T11:00:05Z")
+        send(client, "a3", "2026-03-02T11:00:05Z")
         os.kill(process.pid, signal.SIGKILL)
         process.wait(300)
-    with serving(tmp_path) as (process, url):
-        eventually(lambda: len(alerts(url)) >= 2, 60)
-        first = alerts(url)
+    with serving(tmp_path) as (process, client):
+        eventually(lambda: len(alerts(client)) >= 2, 60)
+        first = alerts(client)
         texts = {text.partition(" (late")[0] for text in first.values()}
         assert texts == {"a 2 2026-03-02T11:00:00Z", "b 1 2026-03-02T11:00:00Z"}
-        send(url, "b2", "2026-03-02T12:00:05Z")
-        eventually(lambda: len(alerts(url)) >= 4, 60)
-        second = alerts(url)
+        send(client, "b2", "2026-03-02T12:00:05Z")
+        eventually(lambda: len(alerts(client)) >= 4, 60)
+        second = alerts(client)
         os.kill(process.pid, signal.SIGKILL)
         process.wait(300)
-    with serving(tmp_path) as (_, url):
-        send(url, "b3", "2026-03-02T12:10:00Z")
-        assert alerts(url) == second
+    with serving(tmp_path) as (_, client):
+        send(client, "b3", "2026-03-02T12:10:00Z")
+        assert alerts(client) == second
         assert first.items() <= second.items()

@@ -10,11 +10,9 @@ import os
 import signal
 import socket
 import subprocess
-import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from itertools import chain
 from pathlib import Path
 
@@ -22,35 +20,13 @@ import httpx
 import pytest
 
 from sensorstream.cli.simulation.tracker_messages import tracker_messages
-from tests.inputs.mqtt_brokers import (
-    MOSQUITTO,
-    PASSWORD,
-    USER,
-    mosquitto_broker,
-    publish,
-)
-from tests.waiting import first_line
+from tests.inputs.mqtt_brokers import MOSQUITTO, PASSWORD, USER, mosquitto_broker, publish
+from tests.integration.serving import CLI, serving
 
-_CLI = [sys.executable, "-m", "sensorstream"]
 _MESSAGES = 200
 _KILLS = 2
 _JOURNAL = "select encode(content, 'hex') as content, status from history.messages"
 _DEPARTED = "select distinct iri, message_id from history.individuals"
-
-
-@contextmanager
-def serving(folder: Path) -> Iterator[tuple[subprocess.Popen[str], str]]:
-    command = [*_CLI, "serve", "-c", str(folder / "sensorstream.toml"), "--port", "0"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        try:
-            line = first_line(process.stdout, 120)
-            assert line.startswith("listening on http://127.0.0.1:")
-            yield process, line.removeprefix("listening on ").strip()
-        finally:
-            if process.poll() is None:
-                process.send_signal(signal.SIGTERM)
-                process.wait(60)
 
 
 def taken(client: httpx.Client) -> int:
@@ -61,10 +37,7 @@ def taken(client: httpx.Client) -> int:
 
 
 def survive(
-    folder: Path,
-    expected: list[bytes],
-    deliver: Callable[[int], None],
-    left: Callable[[], int],
+    folder: Path, expected: list[bytes], deliver: Callable[[int], None], left: Callable[[], int]
 ) -> list[bytes]:
     """Deliver messages while servers are killed; a last one takes what is left.
 
@@ -78,14 +51,14 @@ def survive(
         All messages in the journal, sorted.
     """
     for number in range(_KILLS):
-        with serving(folder) as (process, url), httpx.Client(base_url=url, timeout=60) as client:
+        with serving(folder) as (process, client):
             deliver(number)
             deadline = time.monotonic() + 120
             while taken(client) < _MESSAGES // _KILLS // 3:
                 assert time.monotonic() < deadline, "nothing is taken"
             os.kill(process.pid, signal.SIGKILL)
             process.wait(60)
-    with serving(folder) as (_, url), httpx.Client(base_url=url, timeout=60) as client:
+    with serving(folder) as (_, client):
 
         def rows(query: str) -> list[list[str]]:
             found: list[list[str]] = client.post("/sql", json={"query": query}).json()["rows"]
@@ -112,7 +85,7 @@ def survive(
 @pytest.fixture
 def deployment(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     made = folder / "work"
-    subprocess.run([*_CLI, "init", str(made)], check=True, capture_output=True)
+    subprocess.run([*CLI, "init", str(made)], check=True, capture_output=True)
     monkeypatch.setenv("SENSORSTREAM_WINDOW_SIZE", "50")
     monkeypatch.setenv("SENSORSTREAM_REASONING_PROFILE", "plain")
     monkeypatch.setenv("SENSORSTREAM_HISTORY_CHECKPOINT_EVERY", "60")
@@ -190,6 +163,6 @@ def test_a_server_that_is_stopped_finishes_what_its_inputs_have_read(deployment:
                 process.send_signal(signal.SIGTERM)
                 answers = 1 + sum(1 for _ in lines)
             assert process.wait(60) in (0, -signal.SIGTERM)
-        with serving(deployment) as (_, url), httpx.Client(base_url=url, timeout=60) as client:
+        with serving(deployment) as (_, client):
             window = client.get("/window", params={"limit": 1000}).json()["individuals"]
     assert len(window) == answers

@@ -5,12 +5,10 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
-import sys
 import time
 from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from pathlib import Path
 
 import httpx
@@ -18,24 +16,7 @@ import psutil
 import pytest
 
 from sensorstream.cli.simulation.tracker_messages import tracker_messages
-from tests.waiting import first_line
-
-_CLI = [sys.executable, "-m", "sensorstream"]
-
-
-@contextmanager
-def serving(folder: Path) -> Iterator[tuple[subprocess.Popen[str], str]]:
-    command = [*_CLI, "serve", "-c", str(folder / "sensorstream.toml"), "--port", "0"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        try:
-            line = first_line(process.stdout, 60)
-            assert line.startswith("listening on http://127.0.0.1:")
-            yield process, line.removeprefix("listening on ").strip()
-        finally:
-            if process.poll() is None:
-                process.send_signal(signal.SIGTERM)
-                process.wait(300)
+from tests.integration.serving import init, serving
 
 
 def _acknowledged(url: str, process: subprocess.Popen[str], count: int) -> Iterator[str]:
@@ -74,7 +55,7 @@ def test_after_kill_9_every_acknowledged_message_is_in_window_or_history_once(
 ) -> None:
     """With a lateness some wait when the server is killed; the clock releases them at the end."""
     folder = folder / "work"
-    subprocess.run([*_CLI, "init", str(folder)], check=True, capture_output=True)
+    init(folder)
     environment = {
         "SENSORSTREAM_WINDOW_SIZE": "50",
         "SENSORSTREAM_HISTORY_CHECKPOINT_EVERY": "60",
@@ -85,11 +66,11 @@ def test_after_kill_9_every_acknowledged_message_is_in_window_or_history_once(
     with pytest.MonkeyPatch.context() as patch:
         for name, value in environment.items():
             patch.setenv(name, value)
-        with serving(folder) as (process, url):
-            acknowledged = list(_acknowledged(url, process, 400))
+        with serving(folder) as (process, client):
+            acknowledged = list(_acknowledged(str(client.base_url), process, 400))
         assert process.returncode == -signal.SIGKILL
         assert len(acknowledged) >= 200
-        with serving(folder) as (_, url), httpx.Client(base_url=url, timeout=300) as client:
+        with serving(folder) as (_, client):
             deadline = time.monotonic() + 60
             while client.get("/healthz").json()["held"]:
                 assert time.monotonic() < deadline, "the clock released nothing"
@@ -112,38 +93,37 @@ def test_after_kill_9_every_acknowledged_message_is_in_window_or_history_once(
 
 def test_after_kill_9_a_new_ontology_counts_from_its_place_in_the_stream_on(folder: Path) -> None:
     folder = folder / "work"
-    subprocess.run([*_CLI, "init", str(folder)], check=True, capture_output=True)
+    init(folder)
     with pytest.MonkeyPatch.context() as patch:
         # Nothing is a checkpoint but what the change itself makes.
         patch.setenv("SENSORSTREAM_HISTORY_CHECKPOINT_EVERY", "100000")
-        with serving(folder) as (process, url):
+        with serving(folder) as (process, client):
             xml = {"content-type": "application/xml"}
             turtle = {"content-type": "text/turtle"}
-            with httpx.Client(base_url=url, timeout=60) as client:
-                text = client.get("/ontology").content + (
-                    b"<http://sensorstream.example/tracking#Seen> a "
-                    b"<http://www.w3.org/2002/07/owl#Class> .\n"
-                    b"<http://sensorstream.example/tracking#Human> "
-                    b"<http://www.w3.org/2000/01/rdf-schema#subClassOf> "
-                    b"<http://sensorstream.example/tracking#Seen> .\n"
-                )
-                for content in tracker_messages(20):
-                    client.post("/messages", content=content, headers=xml).raise_for_status()
-                changed = client.put("/ontology", content=text, headers=turtle)
-                assert changed.status_code == 200, changed.text
-                for content in tracker_messages(20, start=21):
-                    client.post("/messages", content=content, headers=xml).raise_for_status()
-                window = client.get("/window").json()
-                # Then the cache has its process, too, beside those of the reasoner.
-                asked = client.get("/sparql", params={"query": "ASK {}"})
-                assert asked.status_code == 200
-                children = psutil.Process(process.pid).children(recursive=True)
-                assert len(children) >= 2
-                os.kill(process.pid, signal.SIGKILL)
-                process.wait(300)
-                _, orphans = psutil.wait_procs(children, timeout=60)
-                assert not orphans
-        with serving(folder) as (_, url), httpx.Client(base_url=url, timeout=60) as client:
+            text = client.get("/ontology").content + (
+                b"<http://sensorstream.example/tracking#Seen> a "
+                b"<http://www.w3.org/2002/07/owl#Class> .\n"
+                b"<http://sensorstream.example/tracking#Human> "
+                b"<http://www.w3.org/2000/01/rdf-schema#subClassOf> "
+                b"<http://sensorstream.example/tracking#Seen> .\n"
+            )
+            for content in tracker_messages(20):
+                client.post("/messages", content=content, headers=xml).raise_for_status()
+            changed = client.put("/ontology", content=text, headers=turtle)
+            assert changed.status_code == 200, changed.text
+            for content in tracker_messages(20, start=21):
+                client.post("/messages", content=content, headers=xml).raise_for_status()
+            window = client.get("/window").json()
+            # Then the cache has its process, too, beside those of the reasoner.
+            asked = client.get("/sparql", params={"query": "ASK {}"})
+            assert asked.status_code == 200
+            children = psutil.Process(process.pid).children(recursive=True)
+            assert len(children) >= 2
+            os.kill(process.pid, signal.SIGKILL)
+            process.wait(300)
+            _, orphans = psutil.wait_procs(children, timeout=60)
+            assert not orphans
+        with serving(folder) as (_, client):
             again = client.get("/window").json()
             ontology = client.get("/ontology")
     assert again == window

@@ -10,12 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sensorstream.engine.message_reading import TermCheck
-from sensorstream.errors import (
-    LanguageError,
-    MalformedMessage,
-    MappingError,
-    SensorStreamError,
-)
+from sensorstream.errors import LanguageError, MalformedMessage, MappingError, SensorStreamError
 from sensorstream.installation import bundled
 from sensorstream.language import parse, print_rules
 from sensorstream.language.rule_layout import format_rules

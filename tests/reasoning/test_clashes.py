@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from functools import partial
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from sensorstream.clock import SystemClock
 from sensorstream.reasoning.dl.datatypes import with_values_denied_by_class
 from sensorstream.reasoning.dl.reasoner_process import JavaProcess
 from sensorstream.reasoning.dl.reasoner_worker import Served
@@ -45,14 +43,6 @@ FALSE = {
 
 def loaded(text: str) -> Ontology:
     return parse_ontology((HEAD + text).encode(), "text/turtle")
-
-
-@pytest.fixture(scope="module")
-def java() -> Iterator[JavaProcess]:
-    process = JavaProcess("reasoner", clock=SystemClock())
-    process.launch()
-    yield process
-    process.close()
 
 
 def consistent(java: JavaProcess, ontology: Ontology) -> bool:

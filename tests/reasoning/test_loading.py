@@ -16,11 +16,9 @@ from sensorstream.reasoning.ontology_survey import without_rules
 from sensorstream.reasoning.profiles import make_reasoner
 from sensorstream.settings.settings import ReasoningSettings
 from sensorstream.settings.settings_file import load_settings
+from tests.prefixes import TURTLE
 
-PREFIXES = """@prefix : <http://example.org/> .
-@prefix owl: <http://www.w3.org/2002/07/owl#> .
-@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
-@prefix xsd: <http://www.w3.org/2001/XMLSchema#> .
+PREFIXES = f"""{TURTLE}
 @prefix swrl: <http://www.w3.org/2003/11/swrl#> .
 @prefix swrlb: <http://www.w3.org/2003/11/swrlb#> .
 """

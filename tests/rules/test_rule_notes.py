@@ -32,10 +32,7 @@ ONTOLOGY: tuple[Triple, ...] = (
 
 
 def told(
-    rules: str,
-    *more: Triple,
-    others_make: bool = False,
-    line: Timeline = Timeline.INTEGER,
+    rules: str, *more: Triple, others_make: bool = False, line: Timeline = Timeline.INTEGER
 ) -> list[tuple[str, int, int, str]]:
     ontology = (*ONTOLOGY, *more)
     schema = Schema.of(ontology)

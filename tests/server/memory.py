@@ -13,9 +13,7 @@ from typing import IO, cast
 
 from prometheus_client import CollectorRegistry, Counter
 
-from sensorstream.alerts.alert_records import (
-    RaisedAlert,
-)
+from sensorstream.alerts.alert_records import RaisedAlert
 from sensorstream.alerts.feed import AlertFeed
 from sensorstream.app.application import Application, InForce
 from sensorstream.app.cache.cache import Cache

@@ -41,12 +41,7 @@ from sensorstream.app.questions.individuals import (
 from sensorstream.app.questions.jobs import Job, JobAnswer, Jobs
 from sensorstream.app.questions.message_questions import Life, Messages
 from sensorstream.app.why.message_trials import DeploymentTrial, MessageTrial, QueryTrial
-from sensorstream.app.why.present_state import (
-    Unmet,
-    WhyHeld,
-    WhyHolds,
-    read_statement,
-)
+from sensorstream.app.why.present_state import Unmet, WhyHeld, WhyHolds, read_statement
 from sensorstream.app.why.reasons import Applied, Because, Reason, Reasons, RuleText, Why
 from sensorstream.engine.engine_queries import EngineReport
 from sensorstream.errors import (

@@ -15,6 +15,7 @@ from sensorstream.app.application import Application
 from sensorstream.app.life.access_control import Rates
 from sensorstream.server.addresses import client_of, is_in, with_mapped
 from sensorstream.settings.settings import HttpSettings, LimitSettings
+from tests.waiting import eventually
 
 STREAM = b"GET /alerts/stream HTTP/1.1\r\nhost: localhost\r\n\r\n"
 PLACES = 24
@@ -49,10 +50,7 @@ def ask(port: int, host: str, path: str, source: str = "") -> int:
     ],
 )
 def test_a_client_that_takes_all_its_places_closes_the_server_to_itself_alone(
-    port: int,
-    greedy: str,
-    others: list[tuple[str, str]],
-    eventually: Callable[[Callable[[], object]], None],
+    port: int, greedy: str, others: list[tuple[str, str]]
 ) -> None:
     eventually(lambda: ask(port, greedy, "/rules") == 200)
     with ExitStack() as stack:
@@ -71,10 +69,7 @@ def test_a_client_that_takes_all_its_places_closes_the_server_to_itself_alone(
     ("proxies", "last"), [((), 429), ((ip_network("127.0.0.0/8"),), 200), (("::1/128",), 429)]
 )
 def test_only_a_proxy_says_who_asks(
-    listen: Listen,
-    in_memory: Callable[[], Application],
-    proxies: tuple[object, ...],
-    last: int,
+    listen: Listen, in_memory: Callable[[], Application], proxies: tuple[object, ...], last: int
 ) -> None:
     application = in_memory()
     http = HttpSettings(proxies=tuple(ip_network(each) for each in proxies))  # type: ignore[arg-type]

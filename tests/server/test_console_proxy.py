@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import asyncio
 import signal
-from collections.abc import Callable
 from contextlib import closing, suppress
 
 import httpx
@@ -11,9 +10,7 @@ from starlette.types import Message
 
 from sensorstream.server.console_proxy import ConsoleProcess, console
 from tests.server.conftest import Served
-from tests.waiting import command_of
-
-Eventually = Callable[[Callable[[], object]], None]
+from tests.waiting import command_of, eventually
 
 
 def of_pages() -> list[psutil.Process]:
@@ -31,7 +28,7 @@ def test_no_process_runs_until_somebody_looks_and_one_from_then_on(served: Serve
     assert len(of_pages()) == before + 1
 
 
-def test_a_process_that_ended_costs_its_pages_only(served: Served, eventually: Eventually) -> None:
+def test_a_process_that_ended_costs_its_pages_only(served: Served) -> None:
     assert served.client.get("/console/").status_code == 200
     for process in of_pages():
         process.send_signal(signal.SIGKILL)

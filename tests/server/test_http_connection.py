@@ -15,6 +15,7 @@ from sensorstream.app.application import Application
 from sensorstream.server import http_connection
 from sensorstream.server import http_connection as connections
 from sensorstream.settings.settings import LimitSettings
+from tests.waiting import eventually
 
 XML = b"content-type: application/xml\r\n"
 CHUNKED = (
@@ -214,9 +215,7 @@ def test_the_rest_of_an_answered_request_is_thrown_away_and_the_connection_goes_
 
 
 def test_a_client_that_takes_nothing_of_its_answers_is_left(
-    connect: Callable[[bytes], socket.socket],
-    eventually: Callable[[Callable[[], object]], None],
-    monkeypatch: pytest.MonkeyPatch,
+    connect: Callable[[bytes], socket.socket], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(http_connection, "_WRITE_SECONDS", 0.2)
     large = b"GET /assets/swagger-ui-bundle.js HTTP/1.1\r\nhost: localhost\r\n\r\n"
@@ -244,9 +243,7 @@ def test_who_waits_longest_gives_its_place_to_a_new_connection(
 
 
 def test_over_the_limit_health_is_answered_and_the_rest_told_to_come_again(
-    connect: Callable[[bytes], socket.socket],
-    strict: httpx.URL,
-    eventually: Callable[[Callable[[], object]], None],
+    connect: Callable[[bytes], socket.socket], strict: httpx.URL
 ) -> None:
     streams = [connect(STREAM) for _ in range(PLACES)]
     for each in streams:
@@ -266,9 +263,7 @@ def test_over_the_limit_health_is_answered_and_the_rest_told_to_come_again(
 
 
 def test_a_stream_ends_when_its_client_leaves_with_a_request_behind_it(
-    connect: Callable[[bytes], socket.socket],
-    eventually: Callable[[Callable[[], object]], None],
-    feed: AlertFeed,
+    connect: Callable[[bytes], socket.socket], feed: AlertFeed
 ) -> None:
     eventually(lambda: not feed._subscriptions)
     client = connect(STREAM + GET)

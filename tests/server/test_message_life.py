@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import quote
@@ -24,6 +24,7 @@ from tests.server.tracking import (
     one,
     post,
 )
+from tests.waiting import eventually
 
 
 def life(deployment: Deployment, name: str) -> dict[str, Any]:
@@ -268,7 +269,7 @@ def receiver() -> Iterator[str]:
 
 
 def test_the_whole_life_is_told_however_a_message_came_and_after_a_restart(
-    deployment: Deployment, receiver: str, eventually: Callable[..., None]
+    deployment: Deployment, receiver: str
 ) -> None:
     web = deployment.web
     hook = web.post("/webhooks", json={"url": receiver}).json()["id"]
@@ -330,7 +331,7 @@ def test_the_whole_life_is_told_however_a_message_came_and_after_a_restart(
 
 
 def test_what_a_query_finds_raises_an_alert_that_webhooks_are_told_of(
-    deployment: Deployment, receiver: str, eventually: Callable[..., None]
+    deployment: Deployment, receiver: str
 ) -> None:
     web = deployment.web
     hook = web.post("/webhooks", json={"url": receiver}).json()["id"]

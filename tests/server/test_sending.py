@@ -11,19 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from sensorstream.settings.settings import (
-    Settings,
-)
-from tests.server.tracking import (
-    NOBODY_MAPS,
-    XML,
-    Deployment,
-    bare,
-    by_soap,
-    entries,
-    one,
-    post,
-)
+from sensorstream.settings.settings import Settings
+from tests.server.tracking import NOBODY_MAPS, XML, Deployment, bare, by_soap, entries, one, post
 
 
 def test_a_message_with_its_key_is_taken_once_and_answered_the_same(

@@ -4,7 +4,6 @@ import logging
 import socket
 import ssl
 import threading
-from collections.abc import Callable
 from contextlib import closing, suppress
 from pathlib import Path
 
@@ -14,8 +13,7 @@ from sensorstream.errors import SettingsError
 from sensorstream.server.tls import Certificate
 from sensorstream.settings.settings import HttpSettings
 from tests.server.certificates import write_certificate
-
-Eventually = Callable[[Callable[[], object]], None]
+from tests.waiting import eventually
 
 
 @pytest.fixture
@@ -51,7 +49,7 @@ def name_shown(certificate: Certificate, trusted: Path) -> str:
     return str(subject[0][0][1])
 
 
-def test_renewed_files_take_effect(files: tuple[Path, Path], eventually: Eventually) -> None:
+def test_renewed_files_take_effect(files: tuple[Path, Path]) -> None:
     with Certificate(*files, look_again=0.01) as certificate:
         assert name_shown(certificate, files[0]) == "first"
         write_certificate(*files, "second")
@@ -59,7 +57,7 @@ def test_renewed_files_take_effect(files: tuple[Path, Path], eventually: Eventua
 
 
 def test_files_that_do_not_fit_leave_the_old_ones_in_use(
-    files: tuple[Path, Path], eventually: Eventually, caplog: pytest.LogCaptureFixture
+    files: tuple[Path, Path], caplog: pytest.LogCaptureFixture
 ) -> None:
     old = files[0].with_name("old.pem")
     old.write_bytes(files[0].read_bytes())

@@ -5,15 +5,7 @@ from dataclasses import replace
 from hypothesis import given, settings
 
 from sensorstream.model.terms import IRI
-from sensorstream.sparql.algebra import (
-    Comparison,
-    Filter,
-    Project,
-    Query,
-    Select,
-    Update,
-    Variable,
-)
+from sensorstream.sparql.algebra import Comparison, Filter, Project, Query, Select, Update, Variable
 from sensorstream.sparql.query_parser import parse_query, parse_update
 from sensorstream.sparql.query_printer import query_text, update_text
 from tests.sparql.strategies import queries, updates

@@ -15,15 +15,7 @@ from tests.mapping.rml.suite import MISSING as NO_RML
 from tests.w3c.checks import fault
 from tests.w3c.deviations import DEVIATIONS
 from tests.w3c.entailment_page import failed_entailments, section
-from tests.w3c.manifests import (
-    MISSING,
-    OUTSIDE,
-    Case,
-    QueryCase,
-    SyntaxCase,
-    cases,
-    query_cases,
-)
+from tests.w3c.manifests import MISSING, OUTSIDE, Case, QueryCase, SyntaxCase, cases, query_cases
 from tests.w3c.network import ANEW, NETWORK_DEVIATIONS, fault_of_network
 from tests.w3c.page_tables import counted, reasons
 from tests.w3c.rdf_mt import MISSING as NO_RDF_MT

@@ -196,11 +196,7 @@ class ReferenceWindow:
         return outdated
 
     def _is_over(
-        self,
-        triple: Triple,
-        owners: Mapping[Subject, Subject],
-        event: Event,
-        outdated: Set[Triple],
+        self, triple: Triple, owners: Mapping[Subject, Subject], event: Event, outdated: Set[Triple]
     ) -> bool:
         """Whether a later event has replaced what an event says, or the reference to it."""
         subject, predicate, _ = triple

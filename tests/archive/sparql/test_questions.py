@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import pytest
 
@@ -18,7 +16,7 @@ from sensorstream.history.asking.query_answer import Solutions
 from sensorstream.history.asking.query_run import AskingLimits
 from sensorstream.model.timeline import Timeline
 from sensorstream.settings.settings import ArchiveSettings
-from tests.databases import execute
+from tests.databases import Databases, execute
 from tests.history import house
 
 LIMITS = AskingLimits(300.0, 10_000)
@@ -39,13 +37,11 @@ class Archived:
 
 
 @pytest.fixture(scope="module")
-def archived(new_database: Callable[[], str]) -> Iterator[Archived]:
+def archived(new_database: Databases, tmp_path_factory: pytest.TempPathFactory) -> Archived:
     url = new_database()
-    with TemporaryDirectory() as folder:
-        with Application.open(house.settings(Path(folder), url)) as application:
-            for each in [application.submit(content, "house") for content in house.messages()]:
-                assert each.result(60).status.value == "accepted"
-        yield Archived(url, Path(folder))
+    folder = tmp_path_factory.mktemp("house")
+    house.live(url, folder)
+    return Archived(url, folder)
 
 
 def test_postgresql_has_no_statements_left(archived: Archived) -> None:

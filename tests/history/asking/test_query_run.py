@@ -2,31 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from pathlib import Path
-from tempfile import TemporaryDirectory
-
 import pytest
 
-from sensorstream.app.application import Application
 from sensorstream.errors import Overrun, QueryError, UnsupportedQuery
 from sensorstream.history.asking.checked_question import read_question
 from sensorstream.history.asking.query_run import AskingLimits, answered, plan_of
 from sensorstream.model.timeline import Timeline
+from tests.databases import Databases
 from tests.history import house
 
 LIMITS = AskingLimits(30.0, 10_000)
 
 
 @pytest.fixture(scope="module")
-def history(new_database: Callable[[], str]) -> Iterator[str]:
+def history(new_database: Databases, tmp_path_factory: pytest.TempPathFactory) -> str:
     """The URL of the house's history; its server has stopped."""
     url = new_database()
-    with TemporaryDirectory() as folder:
-        with Application.open(house.settings(Path(folder), url)) as application:
-            for each in [application.submit(content, "house") for content in house.messages()]:
-                assert each.result(60).status.value == "accepted"
-        yield url
+    house.live(url, tmp_path_factory.mktemp("house"))
+    return url
 
 
 def test_there_are_enough_questions() -> None:

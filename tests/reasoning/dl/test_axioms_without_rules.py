@@ -28,7 +28,6 @@ from tests.effort import examples
 from tests.reasoning.dl.test_random_ontologies import (
     Oracle,
     follow,
-    java,
     moves,
     ontologies,
     ontology,
@@ -36,7 +35,7 @@ from tests.reasoning.dl.test_random_ontologies import (
     resident,
 )
 
-__all__ = ["java", "oracle"]
+__all__ = ["oracle"]
 
 # Inclusions of properties and inverses have rules always: no reasoner is asked what they imply.
 _LINEAR = {rdfs.SUBPROPERTY_OF, owl.EQUIVALENT_PROPERTY, owl.INVERSE_OF}

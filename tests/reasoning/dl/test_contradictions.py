@@ -25,14 +25,10 @@ from sensorstream.reasoning.dl.reasoner_worker import Served
 from sensorstream.reasoning.dl.terminology import Terminology
 from sensorstream.reasoning.ontology import Ontology, load_ontology, to_ntriples
 from sensorstream.testing import triples
+from tests.prefixes import TURTLE
 
 EX = "http://example.org/"
-PREFIXES = """
-@prefix : <http://example.org/> .
-@prefix owl: <http://www.w3.org/2002/07/owl#> .
-@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
-@prefix xsd: <http://www.w3.org/2001/XMLSchema#> .
-"""
+PREFIXES = f"{TURTLE}\n"
 NAMES = """
 :A a owl:Class . :B a owl:Class . :C a owl:Class . :D a owl:Class .
 :r a owl:ObjectProperty . :s a owl:ObjectProperty . :n a owl:DatatypeProperty .

@@ -22,13 +22,10 @@ from sensorstream.reasoning.dl.reasoner_process import JavaProcess, Worker
 from sensorstream.reasoning.dl.reasoner_worker import Served
 from sensorstream.reasoning.dl.terminology import Terminology
 from sensorstream.reasoning.ontology import Ontology, load_ontology, to_ntriples
+from tests.prefixes import TURTLE
 
 EX = "http://example.org/"
-ONTOLOGY = """
-@prefix : <http://example.org/> .
-@prefix owl: <http://www.w3.org/2002/07/owl#> .
-@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
-@prefix xsd: <http://www.w3.org/2001/XMLSchema#> .
+ONTOLOGY = f"""{TURTLE}
 :Room a owl:Class . :Human a owl:Class . :Busy a owl:Class ; owl:equivalentClass
   [ owl:intersectionOf ( :Room [ a owl:Restriction ; owl:onProperty :holds ;
     owl:someValuesFrom :Human ] ) ] .

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
 
 import pytest
@@ -86,14 +86,6 @@ def literal(kind: str, text: str) -> Literal:
 
 
 Ask = Callable[..., set[str]]
-
-
-@pytest.fixture(scope="module")
-def java() -> Iterator[JavaProcess]:
-    process = JavaProcess("reasoner", clock=SystemClock())
-    process.launch()
-    yield process
-    process.close()
 
 
 class Window:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 
 from sensorstream.clock import SystemClock
@@ -36,14 +34,6 @@ DENIED = """
         ("named", "free", "7"),
     )
 )
-
-
-@pytest.fixture(scope="module")
-def java() -> Iterator[JavaProcess]:
-    process = JavaProcess("reasoner", clock=SystemClock())
-    process.launch()
-    yield process
-    process.close()
 
 
 @pytest.fixture(scope="module", params=["hermit", "pellet"])

@@ -13,14 +13,10 @@ from sensorstream.model.terms import IRI, Triple
 from sensorstream.reasoning.dl.contradictions import EntailmentReason, assertions_near, entailed
 from sensorstream.reasoning.ontology import Ontology, load_ontology
 from sensorstream.testing import triples
+from tests.prefixes import TURTLE
 
 EX = "http://example.org/"
-PREFIXES = """
-@prefix : <http://example.org/> .
-@prefix owl: <http://www.w3.org/2002/07/owl#> .
-@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
-@prefix xsd: <http://www.w3.org/2001/XMLSchema#> .
-"""
+PREFIXES = f"{TURTLE}\n"
 AXIOMS = """
 :Hot a owl:Class ; owl:equivalentClass [ a owl:Restriction ; owl:onProperty :value ;
   owl:someValuesFrom [ a rdfs:Datatype ; owl:onDatatype xsd:integer ;

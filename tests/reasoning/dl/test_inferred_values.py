@@ -47,10 +47,7 @@ def x(name: str) -> IRI:
 
 class Run:
     def __init__(
-        self,
-        terminology: Terminology,
-        static: tuple[Triple, ...],
-        reasoner: DlReasoner,
+        self, terminology: Terminology, static: tuple[Triple, ...], reasoner: DlReasoner
     ) -> None:
         self.kb = KnowledgeBase()
         self.kb.add(Origin.STATIC, static)

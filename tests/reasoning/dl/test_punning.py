@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 
 from sensorstream.clock import SystemClock
@@ -31,14 +29,6 @@ ONTOLOGY = """
 
 def x(name: str) -> IRI:
     return IRI(BASE + name)
-
-
-@pytest.fixture(scope="module")
-def java() -> Iterator[JavaProcess]:
-    process = JavaProcess("reasoner", clock=SystemClock())
-    process.launch()
-    yield process
-    process.close()
 
 
 @pytest.mark.parametrize("name", ["hermit", "pellet"])

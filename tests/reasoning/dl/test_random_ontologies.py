@@ -287,14 +287,6 @@ def oracle() -> Iterator[Oracle]:
     made.close()
 
 
-@pytest.fixture(scope="module")
-def java() -> Iterator[JavaProcess]:
-    process = JavaProcess("reasoner", clock=SystemClock())
-    process.launch()
-    yield process
-    process.close()
-
-
 def resident(java: JavaProcess, name: str, axioms: bytes) -> Worker:
     """A worker in a process that runs already: starting Java costs seconds."""
     worker = Worker(name, axioms, timeout=60)

@@ -8,11 +8,9 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 
-import pytest
 from hypothesis import HealthCheck, assume, given, note, settings
 from hypothesis import strategies as st
 
-from sensorstream.clock import SystemClock
 from sensorstream.errors import Inconsistent, ReasonerError
 from sensorstream.model import owl, rdf, xsd
 from sensorstream.model.terms import IRI, Literal, Triple
@@ -77,14 +75,6 @@ def triples_of(
                     for end in (s, o)
                 )
                 yield subject, p, value  # type: ignore[misc]
-
-
-@pytest.fixture(scope="module")
-def java() -> Iterator[JavaProcess]:
-    process = JavaProcess("reasoner", clock=SystemClock())
-    process.launch()
-    yield process
-    process.close()
 
 
 campaign = settings(

@@ -7,6 +7,8 @@ from typing import Any
 
 import httpx
 
+from tests.waiting import eventually
+
 
 def events(response: httpx.Response) -> Iterator[dict[str, str]]:
     """The server-sent events of a response, comments left out."""
@@ -88,9 +90,7 @@ def test_a_cursor_that_is_no_number_is_refused(client: httpx.Client) -> None:
     assert "last-event-id" in answer.json()["detail"].lower()
 
 
-def test_streams_end_when_the_application_closes(
-    listen: Any, application: Any, eventually: Any
-) -> None:
+def test_streams_end_when_the_application_closes(listen: Any, application: Any) -> None:
     closing = type(application)()
     serving = listen(closing)
     url = next(serving)
@@ -104,9 +104,7 @@ def test_streams_end_when_the_application_closes(
     assert [line for line in rest if line and not line.startswith(("retry", ":"))] == []
 
 
-def test_subscribers_that_leave_are_forgotten(
-    client: httpx.Client, application: Any, eventually: Any
-) -> None:
+def test_subscribers_that_leave_are_forgotten(client: httpx.Client, application: Any) -> None:
     with client.stream("GET", "/alerts/stream") as response:
         lines = response.iter_lines()  # an iterator that is dropped closes the connection
         assert next(lines) == ": listening"

@@ -2,12 +2,13 @@ from __future__ import annotations
 
 import socket
 import threading
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 import httpx
 from prometheus_client.parser import text_string_to_metric_families
+
+from tests.waiting import eventually
 
 
 def test_a_running_pipeline_is_alive(client: httpx.Client, application: Any) -> None:
@@ -60,10 +61,7 @@ def test_metrics_come_as_openmetrics_when_asked(client: httpx.Client) -> None:
 
 
 def test_health_is_told_while_a_client_asks_more_than_it_has_turns(
-    client: httpx.Client,
-    application: Any,
-    served: Any,
-    eventually: Callable[[Callable[[], object]], None],
+    client: httpx.Client, application: Any, served: Any
 ) -> None:
     application.asking.ended = threading.Event()
     url = httpx.URL(served.url)

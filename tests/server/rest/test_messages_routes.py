@@ -271,11 +271,7 @@ def test_who_sends_faster_than_the_limit_is_told_when_to_send_again(
 
 @pytest.mark.parametrize(("room", "taken"), [(0, 0), (3, 600)])
 def test_a_batch_waits_for_room_once_it_has_begun(
-    client: httpx.Client,
-    application: Any,
-    monkeypatch: pytest.MonkeyPatch,
-    room: int,
-    taken: int,
+    client: httpx.Client, application: Any, monkeypatch: pytest.MonkeyPatch, room: int, taken: int
 ) -> None:
     submit, refusals = application.submit, itertools.count()
     before = len(application.received)

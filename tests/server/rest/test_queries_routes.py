@@ -20,6 +20,7 @@ from sensorstream.settings.settings import (
     Settings,
     WindowSettings,
 )
+from tests.waiting import eventually
 
 EX = "http://example.org/"
 SPARQL = {"content-type": "application/sparql-query"}
@@ -49,9 +50,7 @@ WINDOWED = (
 
 @pytest.fixture
 def url(
-    tmp_path: Path,
-    database: str,
-    listen: Callable[[Application], Iterator[str]],
+    tmp_path: Path, database: str, listen: Callable[[Application], Iterator[str]]
 ) -> Iterator[str]:
     (tmp_path / "o.ttl").write_text(ONTOLOGY)
     (tmp_path / "r.rules").write_text(RULES)
@@ -170,9 +169,7 @@ def test_a_window_reads_the_stream_of_its_source(web: httpx.Client) -> None:
     assert (found["last_report"], found["next_report"]) == (5, 10)
 
 
-def test_followers_get_reports_as_they_come_and_catch_up(
-    web: httpx.Client, url: str, eventually: Callable[[Callable[[], object]], None]
-) -> None:
+def test_followers_get_reports_as_they_come_and_catch_up(web: httpx.Client, url: str) -> None:
     told = register(web, WINDOWED)
     follower = Follower(url, told["name"])
     eventually(lambda: follower.listening)
@@ -194,9 +191,7 @@ def test_followers_get_reports_as_they_come_and_catch_up(
     late.done()
 
 
-def test_a_pattern_in_time_is_followed_with_its_intervals(
-    web: httpx.Client, url: str, eventually: Callable[[Callable[[], object]], None]
-) -> None:
+def test_a_pattern_in_time_is_followed_with_its_intervals(web: httpx.Client, url: str) -> None:
     register(
         web,
         PREFIX + "CONSTRUCT { ?s :above ?r } WHERE { { ?r a :Thing ; :value ?v } "
@@ -381,9 +376,7 @@ def test_the_last_instants_can_be_stepped_through(web: httpx.Client) -> None:
     assert web.get("/queries/sum/step").json() == {"instants": []}
 
 
-def test_the_clock_closes_a_window_when_its_stream_falls_silent(
-    web: httpx.Client, eventually: Callable[[Callable[[], object]], None]
-) -> None:
+def test_the_clock_closes_a_window_when_its_stream_falls_silent(web: httpx.Client) -> None:
     text = WINDOWED.replace("[RANGE PT10S STEP PT5S]", "[RANGE PT10S STEP PT2S]")
     register(web, text, name="w")
     say(web, 1, 1, 10, "cellar one")

@@ -20,6 +20,7 @@ from sensorstream.settings.settings import (
     WindowSettings,
 )
 from tests.server.rest.test_queries_routes import ONTOLOGY, PREFIX, RULES, SPARQL, Follower, say
+from tests.waiting import eventually
 
 RISE = f"""{PREFIX}
 rule rise
@@ -53,9 +54,7 @@ def web(
                 yield client
 
 
-def test_what_a_rule_makes_is_followed_delivered_raised_and_explained(
-    web: httpx.Client, eventually: Callable[[Callable[[], object]], None]
-) -> None:
+def test_what_a_rule_makes_is_followed_delivered_raised_and_explained(web: httpx.Client) -> None:
     with Receiver() as receiver:
         body = {"url": receiver.url("ops"), "queries": ["rise"]}
         made = web.post("/webhooks", json=body).raise_for_status().json()

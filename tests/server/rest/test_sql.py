@@ -1,12 +1,13 @@
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 import httpx
 import pyarrow as pa
 import pytest
+
+from tests.waiting import eventually
 
 
 def test_a_table_comes_as_columns_and_rows(client: httpx.Client) -> None:
@@ -65,7 +66,7 @@ def test_a_fault_before_the_first_row_is_a_problem_in_each_format(
 
 
 def test_a_fault_among_the_rows_breaks_the_answer_off(
-    client: httpx.Client, application: Any, eventually: Callable[[Callable[[], object]], None]
+    client: httpx.Client, application: Any
 ) -> None:
     body = {"query": "select 1, fails later"}
     closed = application.asking.streams_closed

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import psutil
 import pytest
+
+from tests.waiting import eventually
 
 _SERVER = """
 import sys
@@ -30,7 +32,7 @@ if sys.stdin.readline():
 
 @pytest.fixture
 def hanging(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, eventually: Callable[..., None]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[tuple[subprocess.Popen[str], list[psutil.Process]]]:
     """A server, and the processes of its job: a Spark that never starts, and looks at nothing."""
     submit = tmp_path / "spark" / "bin" / "spark-submit"
@@ -66,9 +68,7 @@ def _over(process: psutil.Process) -> bool:
 
 
 def test_a_job_whose_spark_hangs_ends_with_a_killed_server(
-    hanging: tuple[subprocess.Popen[str], list[psutil.Process]],
-    tmp_path: Path,
-    eventually: Callable[..., None],
+    hanging: tuple[subprocess.Popen[str], list[psutil.Process]], tmp_path: Path
 ) -> None:
     server, below = hanging
     server.kill()
@@ -77,7 +77,7 @@ def test_a_job_whose_spark_hangs_ends_with_a_killed_server(
 
 
 def test_who_ends_a_job_ends_the_spark_that_hangs(
-    hanging: tuple[subprocess.Popen[str], list[psutil.Process]], eventually: Callable[..., None]
+    hanging: tuple[subprocess.Popen[str], list[psutil.Process]],
 ) -> None:
     server, below = hanging
     assert server.stdin is not None

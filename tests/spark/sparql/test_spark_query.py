@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from pathlib import Path
-from tempfile import TemporaryDirectory
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import pytest
 
-from sensorstream.app.application import Application
 from sensorstream.archive.archive_moves import archive
 from sensorstream.errors import Overrun, QueryError
 from sensorstream.history.asking.checked_question import read_question
@@ -23,6 +20,7 @@ from sensorstream.spark.source_tables import SOURCE_TABLES
 from sensorstream.spark.spark_relations import over_tables
 from sensorstream.spark.sparql import spark_query
 from sensorstream.spark.sparql.spark_query import ask, check, plan_of
+from tests.databases import Databases
 from tests.history import house
 from tests.spark.conftest import UNCOMPILED
 
@@ -38,14 +36,11 @@ XSD = "PREFIX xsd: <http://www.w3.org/2001/XMLSchema#> "
 
 
 @pytest.fixture(scope="module")
-def history(new_database: Callable[[], str]) -> Iterator[str]:
+def history(new_database: Databases, tmp_path_factory: pytest.TempPathFactory) -> str:
     """The URL of the house's history; its server has stopped."""
     url = new_database()
-    with TemporaryDirectory() as folder:
-        with Application.open(house.settings(Path(folder), url)) as application:
-            for each in [application.submit(content, "house") for content in house.messages()]:
-                assert each.result(60).status.value == "accepted"
-        yield url
+    house.live(url, tmp_path_factory.mktemp("house"))
+    return url
 
 
 @pytest.fixture(scope="module")

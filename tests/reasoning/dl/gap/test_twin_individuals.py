@@ -21,9 +21,7 @@ from sensorstream.reasoning.dl.terminology import Terminology
 from sensorstream.reasoning.dl.value_classes import ValueClasses
 from tests.effort import examples
 from tests.reasoning.dl.test_random_ontologies import BASE, marks_of, ontologies, ontology
-from tests.reasoning.dl.test_twins import java, keyed, kinds, of_hubs, reasoner_of, triples_of
-
-__all__ = ["java"]
+from tests.reasoning.dl.test_twins import keyed, kinds, of_hubs, reasoner_of, triples_of
 
 # Parts of some kinds, and which of them come and go at each step.
 steps = st.lists(
