@@ -47,6 +47,7 @@ PATHS = {
     "/individuals": {"get"},
     "/individuals/{iri}": {"get"},
     "/latest": {"get"},
+    "/shapes/report": {"get"},
     "/rules": {"get", "put"},
     "/rules/{name}": {"get", "put", "delete"},
     "/rules/{name}/versions": {"get"},
