@@ -15,9 +15,11 @@ from click.testing import Result
 from sensorstream.cli import docs_command
 
 SCRIPT = """
-import sys
+import signal, sys
 from pathlib import Path
 from sensorstream.cli import docs_command
+# A shell ignores it for what it runs in the background.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 docs_command.bundled = lambda name: Path(sys.argv[1]) / name
 docs_command.command([])
 """
