@@ -111,7 +111,7 @@ def _cases(file: Path) -> Iterator[ShaclCase]:
                     compared(_violation(graph, told, each))
                     for each in graph.objects(result, "result")
                 )
-            group = file.parent.relative_to(FOLDER).as_posix()
+            group = file.parent.relative_to(FOLDER.resolve()).as_posix()
             yield ShaclCase(f"{group}/{file.stem}", group, _path(data), _path(shapes), results)
 
 
