@@ -66,7 +66,8 @@ def test_what_is_built_has_a_description_that_an_index_takes(tmp_path: Path) -> 
 def test_each_command_of_the_makefile_is_in_its_help() -> None:
     text = (ROOT / "Makefile").read_text(encoding="utf-8")
     [phony] = re.findall(r"^\.PHONY: (.*)$", text, re.M)
-    told = subprocess.run(["make", "--no-print-directory", "help"], cwd=ROOT, capture_output=True, text=True, check=True)
+    command = ["make", "--no-print-directory", "help"]
+    told = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
     lines = [re.fullmatch(r"make (\w+) +(\S.*)", each) for each in told.stdout.splitlines()]
     assert [each and each[1] for each in lines] == phony.split()
 
