@@ -3,36 +3,42 @@
 from __future__ import annotations
 
 import json
-from typing import Any, cast
+from io import BytesIO
+from threading import Lock
+from typing import Any, Final
 
-import pyoxigraph as ox
 from IPython.core.interactiveshell import InteractiveShell
 from IPython.core.magic import Magics, cell_magic, line_cell_magic, magics_class
 
-from sensorstream.app.rdflib_graphs import known_triples, to_graph
+from sensorstream.app.cache.cache import Cache
+from sensorstream.app.cache.cache_messages import CacheQuestion, Formats
+from sensorstream.app.rdflib_graphs import to_graph
 from sensorstream.app.recorded_engine import graph_of
 from sensorstream.client.clients import Client
 from sensorstream.client.results import QueryGraph, Results
 from sensorstream.engine.engine import Engine
 from sensorstream.errors import SettingsError
-from sensorstream.reasoning.ontology import to_ntriples
+from sensorstream.processes.forks import QuestionLimits
+from sensorstream.processes.stopping import Stop
+from sensorstream.settings.settings import LimitSettings
 from sensorstream.sparql.algebra import Ask, Select
 from sensorstream.sparql.query_parser import parse_query
 
+_JSON: Final = "application/sparql-results+json"
+_FORMATS: Final = Formats(_JSON, _JSON, "application/n-triples")
 
-def answer_of(engine: Engine, text: str) -> Any:
+
+def answer_of(cache: Cache, text: str) -> Any:
     """The answer to a SPARQL query over all that an engine knows now: `Results`, a truth value or a
-    graph of rdflib. It reads the whole knowledge base.
+    graph of rdflib.
     """
-    store = ox.Store()
-    store.bulk_load(to_ntriples(known_triples(engine)), format=ox.RdfFormat.N_TRIPLES)
-    answer = store.query(text)
-    if isinstance(answer, ox.QueryBoolean):
-        return bool(answer)
-    if isinstance(answer, ox.QueryTriples):
-        return to_graph(cast(bytes, answer.serialize(format=ox.RdfFormat.N_TRIPLES)).decode())
-    told = cast(bytes, answer.serialize(format=ox.QueryResultsFormat.JSON))
-    return Results.of_document(json.loads(told))
+    out = BytesIO()
+    cache.ask(CacheQuestion(text, _FORMATS), out, Stop())
+    written = out.getvalue()
+    if not written.startswith(b"{"):
+        return to_graph(written.decode())
+    found = json.loads(written)
+    return found["boolean"] if "boolean" in found else Results.of_document(found)
 
 
 @magics_class
@@ -43,6 +49,7 @@ class NotebookMagics(Magics):
         super().__init__(shell)
         self._variables = shell.user_ns
         self._target: Engine | Client | None = None
+        self._cache: Cache | None = None
 
     @line_cell_magic
     def sensorstream(self, line: str, cell: str | None = None) -> QueryGraph | None:
@@ -58,7 +65,7 @@ class NotebookMagics(Magics):
                     f"'{given}': expected the URL of a server, or the name of a variable with an "
                     "Engine or a Client"
                 )
-            self._target = chosen
+            self._choose(chosen)
             return None
         target = self._chosen()
         if isinstance(target, Engine):
@@ -77,7 +84,8 @@ class NotebookMagics(Magics):
         """
         target = self._chosen()
         if isinstance(target, Engine):
-            answer = answer_of(target, cell)
+            assert self._cache is not None
+            answer = answer_of(self._cache, cell)
         else:
             form = parse_query(cell).form
             if isinstance(form, Select):
@@ -89,6 +97,15 @@ class NotebookMagics(Magics):
         if name := line.strip():
             self._variables[name] = answer
         return answer
+
+    def _choose(self, target: Engine | Client) -> None:
+        if self._cache is not None:
+            self._cache.close()
+        self._target, self._cache = target, None
+        if isinstance(target, Engine):
+            limits = LimitSettings()
+            most = limits.question_seconds, limits.question_memory, limits.question_rows
+            self._cache = Cache(target.kb, Lock(), QuestionLimits(*most))
 
     def _chosen(self) -> Engine | Client:
         if self._target is None:

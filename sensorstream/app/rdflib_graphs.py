@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from sensorstream.client.results import QueryReport
@@ -9,19 +10,14 @@ from sensorstream.engine.engine import Engine
 from sensorstream.engine.engine_queries import EngineReport
 from sensorstream.errors import TermError
 from sensorstream.installation import require
-from sensorstream.kb.graph_index import Origin
 from sensorstream.kb.graph_text import GraphReader
+from sensorstream.kb.rdflib_terms import to_rdflib
 from sensorstream.model.events import Event
 from sensorstream.model.terms import IRI, Triple
 from sensorstream.model.timeline import Instant
 
 if TYPE_CHECKING:
     import rdflib
-
-
-def known_triples(engine: Engine) -> set[Triple]:
-    """All that an engine's knowledge base holds: static, window and inferred."""
-    return {triple for origin in Origin for triple in engine.kb.triples(origin)}
 
 
 def to_graph(source: Engine | Event | EngineReport | QueryReport | str) -> rdflib.Graph:
@@ -35,17 +31,18 @@ def to_graph(source: Engine | Event | EngineReport | QueryReport | str) -> rdfli
         MissingExtra: the extra "notebook" is not installed.
     """
     require("notebook", "a graph of rdflib")
-    import rdflib
-
-    if isinstance(source, QueryReport):
-        text = source.graph or ""
-    elif isinstance(source, str):
-        text = source
-    else:
-        told = source.report if isinstance(source, EngineReport) else source
-        triples = known_triples(told) if isinstance(told, Engine) else told.triples or ()
-        text = "".join(f"{s.n3} {p.n3} {o.n3} .\n" for s, p, o in triples)
-    return rdflib.Graph().parse(data=text, format="turtle")
+    match source:
+        case Engine():
+            triples: Iterable[Triple] = source.kb.index
+        case QueryReport():
+            triples = GraphReader().read(source.graph or "", "")
+        case str():
+            triples = GraphReader().read(source, "")
+        case EngineReport():
+            triples = source.report.triples or ()
+        case _:
+            triples = source.triples
+    return to_rdflib(triples)
 
 
 def from_graph(

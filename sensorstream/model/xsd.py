@@ -294,9 +294,9 @@ def parse(lexical: str, datatype: str) -> Value:
         TermError: the form is not in the datatype's lexical space.
     """
     found = DATATYPES.get(datatype)
-    if datatype in (GEO_WKT, GEO_JSON) and has_geometry():
-        return read_geometry(lexical, is_json=datatype == GEO_JSON)
     if found is None or found.read is None or found.form is None:
+        if datatype in (GEO_WKT, GEO_JSON) and has_geometry():
+            return read_geometry(lexical, is_json=datatype == GEO_JSON)
         return lexical
     match = found.form.fullmatch(lexical.strip())
     value = None if match is None else found.read(match)

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from sensorstream.errors import ShapesError
 from sensorstream.installation import require
-from sensorstream.model import xsd
+from sensorstream.kb.rdflib_terms import from_rdflib, to_rdflib
 from sensorstream.model.frozen import frozen
-from sensorstream.model.terms import IRI, BlankNode, Literal, Term, Triple
+from sensorstream.model.terms import Triple
 from sensorstream.shapes.shape_graph import SH, ShapeGraph, Violation
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ class Validator:
         # It would tell of each literal that is not valid; that is for the shapes to find.
         logging.getLogger("rdflib.term").setLevel(logging.ERROR)
         self._shapes = shapes
-        self._graph = _graph(shapes.index)
+        self._graph = to_rdflib(shapes.index)
         _, found, _ = meta_validate(self._graph, inference=None, max_validation_depth=_DEEPEST)
         for each in sorted(_violations(found, shapes), key=_specific):
             raise shapes.fault(each.focus, f"not a valid shape: {_expected(each, found)}")
@@ -83,7 +83,7 @@ class Validator:
 
         try:
             conforms, found, text = pyshacl.validate(
-                _graph(triples), shacl_graph=self._graph, max_validation_depth=_DEEPEST
+                to_rdflib(triples), shacl_graph=self._graph, max_validation_depth=_DEEPEST
             )
         except Exception as error:  # pySHACL and rdflib raise many kinds for faults of shapes
             raise ShapesError(f"a shape cannot be used: {error}") from None
@@ -126,7 +126,7 @@ def _violations(report: rdflib.Graph, shapes: ShapeGraph) -> list[Violation]:
 
         def one(each: str, result: Any = result) -> Any:
             value = report.value(result, name[each])
-            return None if value is None else _term(value)
+            return None if value is None else from_rdflib(value)
 
         path = one("resultPath")
         messages = sorted(map(str, report.objects(result, name.resultMessage)))
@@ -142,27 +142,3 @@ def _violations(report: rdflib.Graph, shapes: ShapeGraph) -> list[Violation]:
             )
         )
     return found
-
-
-def _graph(triples: Iterable[Triple]) -> rdflib.Graph:
-    import rdflib
-
-    def node(term: Term) -> rdflib.term.Identifier:
-        if isinstance(term, Literal):
-            named = term.language is None and term.datatype != xsd.STRING
-            kind = rdflib.URIRef(term.datatype) if named else None
-            return rdflib.Literal(term.lexical, term.language, kind, normalize=False)
-        return rdflib.URIRef(term) if isinstance(term, IRI) else rdflib.BNode(term[2:])
-
-    graph = rdflib.Graph(bind_namespaces="none")
-    for triple in triples:
-        graph.add(tuple(map(node, triple)))  # type: ignore[arg-type]
-    return graph
-
-
-def _term(node: Any) -> Term:
-    import rdflib
-
-    if isinstance(node, rdflib.Literal):
-        return Literal(str(node), str(node.datatype or xsd.STRING), node.language)
-    return IRI(node) if isinstance(node, rdflib.URIRef) else BlankNode(f"_:{node}")

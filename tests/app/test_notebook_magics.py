@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+import polars
 import pytest
-
-pytest.importorskip("IPython")
-pytest.importorskip("rdflib")
 import rdflib
 from hypothesis import given
 from hypothesis import strategies as st
@@ -18,9 +16,12 @@ from sensorstream import Engine, Event, Results, build_engine, from_graph, to_gr
 from sensorstream.client.clients import Client
 from sensorstream.client.results import QueryGraph, QueryPlan, QueryReport
 from sensorstream.errors import MissingExtra, SettingsError, TermError
+from sensorstream.kb.graph_text import GraphReader
 from sensorstream.model.terms import IRI
+from sensorstream.model.xsd import XSD
 
 E = "http://example.org/"
+OF = "urn:sensorstream:function:"
 DATA = f'<{E}a> a <{E}C> ; <{E}v> 3 , "x \\"y\\" <b>"@en , [ <{E}v> 2.50 ] .'
 QUERY = f"SELECT ?s ?v {{ ?s <{E}v> ?v FILTER(isNumeric(?v)) }}"
 
@@ -48,7 +49,7 @@ def run(shell: Any, cell: str) -> Any:
     return done.result
 
 
-def test_sparql_asks_the_engine_that_was_chosen(shell: Any) -> None:
+def test_sparql_asks_the_engine_that_was_chosen(shell: Any, engine: Engine) -> None:
     with pytest.raises(SettingsError, match="expected '%sensorstream URL'"):
         run(shell, "%%sparql\nASK {}")
     with pytest.raises(SettingsError, match="'nothing': expected the URL"):
@@ -58,6 +59,15 @@ def test_sparql_asks_the_engine_that_was_chosen(shell: Any) -> None:
     assert shell.user_ns["found"] is answer
     assert sorted(float(row["v"]) for row in answer) == [2.5, 3]
     assert run(shell, f"%%sparql\nASK {{ <{E}a> a <{E}C> }}") is True
+    # As a server answers: literals as they were written, functions of SensorStream.
+    engine.take(Event(GraphReader().read(f"<{E}b> <{E}w> 007 .", ""), 2, "m2"))
+    same = run(shell, f"%%sparql\nSELECT ?v {{ ?s <{E}w> ?v }}")
+    assert [str(row["v"]) for row in same] == ["7"]
+    told = run(shell, f"%%sparql\nSELECT (STR(?v) AS ?t) {{ ?s <{E}w> ?v }}")
+    assert [row["t"] for row in told] == ["007"]
+    assert run(shell, f"%%sparql\nASK {{ FILTER(<{OF}isOf>(7.0, <{XSD}byte>)) }}") is True
+    graph = run(shell, f"%%sparql\nCONSTRUCT WHERE {{ ?s <{E}w> ?v }}")
+    assert [str(each) for each in graph.objects()] == ["007"]
     graph = run(shell, f"%%sparql\nCONSTRUCT WHERE {{ ?s a <{E}C> }}")
     assert (rdflib.URIRef(f"{E}a"), rdflib.RDF.type, rdflib.URIRef(f"{E}C")) in graph
 
@@ -139,7 +149,6 @@ def test_what_a_notebook_shows_is_escaped(engine: Engine) -> None:
 
 
 def test_polars_reads_results_by_arrow() -> None:
-    polars = pytest.importorskip("polars")
     frame = polars.DataFrame(Results(("a", "b"), ((1, "x"), (2, None))))
     assert frame.to_dicts() == [{"a": 1, "b": "x"}, {"a": 2, "b": None}]
 
