@@ -21,6 +21,7 @@ from sensorstream.errors import SettingsError
 from sensorstream.model.timeline import Timeline
 from sensorstream.settings.endpoints import KafkaOutput, MqttOutput, OutputSetting
 from sensorstream.settings.settings import WebhookSettings
+from tests.inputs.kafka_broker import KafkaBroker
 from tests.inputs.mqtt_brokers import (
     MOSQUITTO,
     NO_MOSQUITTO,
@@ -151,9 +152,6 @@ def test_while_a_broker_is_away_its_events_wait_in_order_and_none_is_given_up(
 
 
 def test_alerts_arrive_in_kafka(bench: Bench) -> None:
-    pytest.importorskip("confluent_kafka", reason="librdkafka is not installed")
-    from tests.inputs.kafka_broker import KafkaBroker
-
     broker = KafkaBroker()
     broker.produce("alerts", [])
     output = OutputSetting("lake", (), KafkaOutput(brokers=(broker.address,), topic="alerts"))
@@ -168,7 +166,6 @@ def test_alerts_arrive_in_kafka(bench: Bench) -> None:
 
 
 def test_a_broker_of_kafka_that_is_away_is_said(bench: Bench) -> None:
-    pytest.importorskip("aiokafka", reason="the extra kafka is not installed")
     options = KafkaOutput(brokers=(f"127.0.0.1:{free_port()}",), topic="alerts")
     output = OutputSetting("lake", (), options)
     bench.add(output, range(1, 2))

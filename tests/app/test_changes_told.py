@@ -16,6 +16,7 @@ from sensorstream.app.application import Application
 from sensorstream.settings.endpoints import KafkaOutput, MqttOutput, OutputOptions, OutputSetting
 from sensorstream.settings.settings import AlertSettings, Settings
 from tests.app.conftest import Open
+from tests.inputs.kafka_broker import KafkaBroker
 from tests.inputs.mqtt_brokers import (
     MOSQUITTO,
     NO_MOSQUITTO,
@@ -62,9 +63,6 @@ def reading_mqtt(port: int, version: str) -> Iterator[Read]:
 
 @contextmanager
 def kafka() -> Iterator[tuple[Callable[[str], OutputOptions], Read]]:
-    pytest.importorskip("confluent_kafka", reason="librdkafka is not installed")
-    from tests.inputs.kafka_broker import KafkaBroker
-
     broker = KafkaBroker()
     for topic in TOPICS:
         broker.produce(topic, [])

@@ -35,6 +35,7 @@ def test_an_alert_that_no_rule_raised_is_opened_by_its_kind(pages: Pages) -> Non
     pages.see("Messages behind it", message)
     pages.press("Clear")
     pages.see("State\ncleared")
+    assert message not in [each["message_id"] for each in pages.client.alerts_in("open")]
 
 
 def test_a_list_that_is_cut_says_so(pages: Pages) -> None:
@@ -51,6 +52,7 @@ def test_a_list_that_is_cut_says_so(pages: Pages) -> None:
     # All are sure again.
     pages.client.send(crowd(100))
     pages.miss("there may be more")
+    assert not any("face c" in each["text"] for each in pages.client.alerts_in("open"))
 
 
 def test_an_operator_makes_a_silence_and_ends_it(pages: Pages) -> None:

@@ -92,6 +92,8 @@ def test_an_address_with_unknown_choices_leads_to_the_first_ones(pages: Pages) -
     pages.open("/ask?language=none&on=nothing&text=ASK+%7B%7D", "Jobs")
     pages.press("Ask")
     pages.see("\ntrue\n")
+    chosen = [pages.field(each).get_attribute("value") for each in ("Language", "About")]
+    assert chosen == ["SPARQL", "what holds now"]
 
 
 @pytest.mark.parametrize(

@@ -23,6 +23,7 @@ def test_a_set_is_on_if_its_file_is_in_force() -> None:
 
 def test_without_rule_sets_the_page_says_what_names_them(pages: Pages) -> None:
     pages.open("/rules", "The profile of the reasoner has no rule sets")
+    assert "owl2rl.ru" not in pages.client.rule_files()
 
 
 def test_a_researcher_turns_rule_sets_on_and_off(tmp_path: Path, browser: webdriver.Chrome) -> None:

@@ -69,6 +69,7 @@ def test_what_somebody_writes_outlives_a_page_that_is_loaded_anew(pages: Pages) 
         pages.press("Put it in force")
         pages.see("it was changed meanwhile")
         pages.open(f"/rules/{NEW}", "# of somebody else")
+        assert "half a rule" not in pages.client.rule_file(NEW)
     finally:
         pages.client.delete_rule_file(NEW)
 
@@ -77,3 +78,4 @@ def test_a_file_is_opened_from_the_list(pages: Pages) -> None:
     pages.open("/rules", "tracking.rules")
     pages.follow("tracking.rules")
     pages.see("mapping face-tracker")
+    assert pages.browser.current_url.endswith("/rules/tracking.rules")

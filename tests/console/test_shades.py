@@ -37,5 +37,6 @@ def test_a_page_is_as_the_system_until_it_is_turned_and_stays_so(
     eventually(lambda: not pages.is_dark())
     eventually(lambda: shade() > 200)
     eventually(lambda: pages.browser.get_cookie("sensorstream-shade"))
+    assert (pages.browser.get_cookie("sensorstream-shade") or {}).get("value") == "light"
     pages.open("/queries", "A new query")
     eventually(lambda: not pages.is_dark() and shade() > 200)

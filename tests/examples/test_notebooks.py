@@ -6,7 +6,6 @@ import json
 import os
 import subprocess
 import sys
-from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -28,9 +27,6 @@ print("shown:", *shown)
 """
 
 
-@pytest.mark.skipif(
-    find_spec("IPython") is None, reason="IPython is not installed: requirements.txt has it"
-)
 @pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda file: file.stem)
 def test_a_notebook_runs(notebook: Path, tmp_path: Path) -> None:
     told = subprocess.run(

@@ -9,9 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
-confluent_kafka = pytest.importorskip("confluent_kafka", reason="librdkafka is not installed")
+import confluent_kafka
 
 
 class KafkaBroker:

@@ -1,24 +1,17 @@
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import pytest
 
 from sensorstream.errors import SettingsError
 from sensorstream.inputs.inputs import reader_of
 from tests.inputs.conftest import Bench
+from tests.inputs.kafka_broker import KafkaBroker
 from tests.waiting import eventually
-
-if TYPE_CHECKING:
-    from tests.inputs.kafka_broker import KafkaBroker
-
-kafka_broker = pytest.importorskip("tests.inputs.kafka_broker")
 
 
 @pytest.fixture(scope="module")
 def broker() -> KafkaBroker:
-    made: KafkaBroker = kafka_broker.KafkaBroker()
-    return made
+    return KafkaBroker()
 
 
 def options(broker: KafkaBroker, topic: str, more: str = "") -> str:

@@ -7,7 +7,6 @@ import sys
 import sysconfig
 import venv
 from dataclasses import dataclass
-from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -36,8 +35,6 @@ class Installed:
 
 @pytest.fixture(scope="session")
 def distributions(tmp_path_factory: pytest.TempPathFactory) -> Distributions:
-    if find_spec("hatchling") is None:
-        pytest.skip("the build backend is not installed: requirements-dev.txt has it")
     return build(tmp_path_factory.mktemp("distributions"))
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -13,8 +12,6 @@ from tests.package.building import ROOT
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    if find_spec("zensical") is None:
-        pytest.skip("zensical is not installed: requirements-dev.txt has it")
     return site.build(tmp_path_factory.mktemp("site") / "site")
 
 

@@ -14,7 +14,6 @@ from tests import java_classes
 
 @pytest.fixture(autouse=True)
 def _installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("pyspark", reason="the extra spark is not installed")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     # Without another file of classes.
     monkeypatch.setenv("JAVA_TOOL_OPTIONS", java_classes.OPTIONS)

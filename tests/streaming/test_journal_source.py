@@ -13,12 +13,9 @@ from sensorstream.journal.message import PassTime
 from sensorstream.journal.records import Record
 from sensorstream.model.timeline import Timeline
 from sensorstream.model.waits import Waits
+from sensorstream.streaming.journal_source import JournalReader
 from sensorstream.streaming.worker_messages import unpack
 from tests.streaming.conftest import seen
-
-pytest.importorskip("pyspark", reason="the extra spark is not installed")
-
-from sensorstream.streaming.journal_source import JournalReader
 
 NOTHING = {"seq": 0, "controls": 0}
 Batch = dict[str, list[int]]

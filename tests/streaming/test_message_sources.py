@@ -15,6 +15,7 @@ from sensorstream.inputs.inputs import Inputs
 from sensorstream.settings.endpoints import FolderInput, KafkaInput
 from sensorstream.settings.settings import Settings
 from sensorstream.streaming.message_sources import read_by_now, with_source
+from tests.inputs.kafka_broker import KafkaBroker
 from tests.streaming.conftest import seen
 
 
@@ -52,8 +53,7 @@ def test_another_text_is_refused(settings: Settings, text: str) -> None:
 
 
 def test_a_topic_goes_into_the_journal_once(settings: Settings, database: str) -> None:
-    brokers = pytest.importorskip("tests.inputs.kafka_broker")
-    broker = brokers.KafkaBroker()
+    broker = KafkaBroker()
     broker.produce("seen", [seen("north", n, (1, 2)) for n in range(3)])
     ours = replace(settings, history=replace(settings.history, url=database))
     for count in (3, 5):

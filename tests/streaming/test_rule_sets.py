@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-import pytest
-
 from sensorstream.app.control.wiring import read_deployment
 from sensorstream.history.effects_writer import Writes
 from sensorstream.journal.records import Record
@@ -72,7 +70,6 @@ def people(record: Callable[..., Record], count: int) -> list[Record]:
 def test_rule_sets_do_on_spark_what_they_do_in_a_server_over_a_restart(
     tmp_path: Path, new_database: Callable[[], str], record: Callable[..., Record]
 ) -> None:
-    pytest.importorskip("pyspark", reason="the extra spark is not installed")
     url, expected = new_database(), new_database()
     more = (
         f'[history]\nurl = "{url}"\ncheckpoint_every = 5\n[spark]\nmaster = "local[2]"\n'

@@ -17,7 +17,6 @@ from typing import Any
 
 import psutil
 import psycopg2
-import pytest
 from click.testing import CliRunner
 
 from sensorstream.app.control.wiring import read_deployment
@@ -152,7 +151,6 @@ SELECT ?p ?q ALERT info "{?p} is followed by {?q}" KEY "{?p}" WHERE {
 def test_what_takes_time_does_on_spark_what_it_does_in_a_server_over_a_restart(
     tmp_path: Path, new_database: Callable[[], str], record: Callable[..., Record]
 ) -> None:
-    pytest.importorskip("pyspark", reason="the extra spark is not installed")
     url, expected = new_database(), new_database()
     more = (
         f'[history]\nurl = "{url}"\ncheckpoint_every = 5\n[spark]\nmaster = "local[2]"\n'
@@ -276,7 +274,6 @@ def deliveries(url: str) -> list[tuple[Any, ...]]:
 def test_whatever_is_killed_it_stores_what_a_server_stores_each_once(
     tmp_path: Path, new_database: Callable[[], str], record: Callable[..., Record]
 ) -> None:
-    pytest.importorskip("pyspark", reason="the extra spark is not installed")
     url, expected = new_database(), new_database()
     more = (
         f'[history]\nurl = "{url}"\ncheckpoint_every = 30\n[spark]\nmaster = "local[2]"\n'

@@ -78,7 +78,6 @@ def fill(
 
 def fill_on_spark(settings: Settings, folder: Path) -> tuple[Filled, list[Refused]]:
     """The same in Spark's executors; in a process of its own, which may have one Spark only."""
-    pytest.importorskip("pyspark", reason="the extra spark is not installed")
     command = [sys.executable, "-m", "sensorstream", "backfill", str(folder)]
     told = subprocess.run(
         [*command, "-c", str(settings.path), "--spark", "--json"],

@@ -49,6 +49,7 @@ def test_a_union_leaves_unbound_what_a_side_lacks(changes: list[tuple[Change, Ch
         return [tuple(each.get(name) for name in "xyz") for each in found]
 
     keeps_step(node, changes, expected)
+    assert node.variables == ("x", "y", "z")
 
 
 @given(instants, st.integers(0, 3), st.none() | st.integers(0, 3), st.booleans())
@@ -93,6 +94,7 @@ def test_the_ends_of_pairs_are_the_constants_or_one_variable(
         return found
 
     keeps_step(node, changes, expected)
+    assert list(node.rows()) == [], "all pairs have gone"
 
 
 @given(instants)
@@ -104,6 +106,7 @@ def test_filters_and_values_are_those_of_each_row(changes: list[tuple[Change]]) 
     more = ExtendOperator(source, "z", lambda row: C if _differs(row) else None)
     extended = lambda row: (*row, C if _differs(row) else None)  # noqa: E731
     keeps_step(more, changes, lambda: map(extended, source.held.elements()))
+    assert (kept.variables, more.variables) == (("x", "y"), ("x", "y", "z"))
 
 
 def _differs(row: Row) -> bool:
