@@ -109,8 +109,14 @@ class Pages:
         self.browser.execute_cdp_cmd("Input.insertText", {"text": text})
 
     def turn_shade(self) -> None:
-        """Turn the pages dark, or light again."""
+        """Turn the pages dark, or light again, and wait until the browser remembers it."""
+        before = "dark" if self.is_dark() else "light"
         self.find("header [aria-label='Light or dark']").click()
+        eventually(lambda: self.remembered() not in ("", before))
+
+    def remembered(self) -> str:
+        """The shade of the pages that the browser remembers; "": none."""
+        return str((self.browser.get_cookie("sensorstream-shade") or {}).get("value", ""))
 
     def is_dark(self) -> bool:
         """Whether the page is dark."""

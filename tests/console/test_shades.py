@@ -3,7 +3,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from selenium import webdriver
 
 from tests.console.browsing import Pages
 from tests.waiting import eventually
@@ -12,8 +11,11 @@ COLOUR = "return getComputedStyle(document.querySelector('.cm-editor')).backgrou
 
 
 @pytest.fixture
-def dark_system(browser: webdriver.Chrome) -> Iterator[None]:
+def dark_system(pages: Pages) -> Iterator[None]:
     """A system that is dark itself, and a browser that remembers nothing of it later."""
+    browser = pages.browser
+    # Where the browser is elsewhere, it does not delete what it remembers of these pages.
+    pages.open("/messages", "Received")
     prefers = [{"name": "prefers-color-scheme", "value": "dark"}]
     browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": prefers})
     browser.delete_cookie("sensorstream-shade")
@@ -36,7 +38,6 @@ def test_a_page_is_as_the_system_until_it_is_turned_and_stays_so(
     pages.turn_shade()
     eventually(lambda: not pages.is_dark())
     eventually(lambda: shade() > 200)
-    eventually(lambda: pages.browser.get_cookie("sensorstream-shade"))
-    assert (pages.browser.get_cookie("sensorstream-shade") or {}).get("value") == "light"
+    assert pages.remembered() == "light"
     pages.open("/queries", "A new query")
     eventually(lambda: not pages.is_dark() and shade() > 200)
