@@ -377,7 +377,7 @@ class TooFast(SensorStreamError, code="too-fast", of_system=True):
 
 
 class Overrun(SensorStreamError, code="overrun"):
-    """It took more than a limit of the settings, which the text names, and was stopped."""
+    """Stopped at a limit of the settings, which the text names."""
 
 
 class TooCostly(Overrun):
@@ -403,7 +403,7 @@ class MissingExtra(SensorStreamError, code="missing-extra", of_system=True):
 
 
 class AccessError(SensorStreamError, code="access"):
-    """Who asks may not do this."""
+    """The caller may not do this."""
 
 
 class Unauthenticated(AccessError, code="unauthenticated"):
@@ -443,7 +443,7 @@ class UnknownJob(JobError, code="unknown-job"):
 
 
 class TooManyJobs(JobError, code="too-many-jobs", of_system=True):
-    """As many jobs wait as may wait: ask again later."""
+    """The queue of jobs is full: ask again later."""
 
 
 class UnfinishedJob(JobError, code="unfinished-job"):
@@ -459,7 +459,7 @@ class LostJob(JobError, code="lost-job", of_system=True):
 
 
 class RunsOnSpark(SensorStreamError, code="runs-on-spark"):
-    """It needs the window, but engines run on Spark (``pipeline.runner``): ask history."""
+    """The window is asked, but engines run on Spark (``pipeline.runner``): ask history."""
 
 
 class SimulationError(SensorStreamError, code="simulation"):

@@ -20,7 +20,7 @@ _COUNTED: Final = frozenset({"rule", KIND, RULE_FAILED})
 
 
 class Status(Enum):
-    """How a message was taken; the journal keeps it."""
+    """The way a message was taken; the journal keeps it."""
 
     ACCEPTED = "accepted"
     UNMATCHED = "unmatched"

@@ -196,7 +196,7 @@ class TimingsBody(BaseModel):
 
 
 class OutcomeBody(BaseModel):
-    """What became of one message."""
+    """The outcome of a message."""
 
     message_id: str = Field(examples=["m42"])
     status: str = Field(

@@ -106,7 +106,7 @@ _HTTP_CODES: Final[Mapping[int, str]] = {
 
 
 class ContradictionBody(BaseModel):
-    """What cannot be true together: a minimal set unless `limits` says otherwise."""
+    """A contradiction: a minimal set of statements, unless `limits` says otherwise."""
 
     triples: list[str] = Field(description="assertions in N-Triples")
     axioms: list[str] = Field(description="the ontology's axioms in Manchester syntax")
@@ -114,7 +114,7 @@ class ContradictionBody(BaseModel):
 
 
 class ProblemBody(BaseModel):
-    """What every failed request answers (RFC 9457)."""
+    """The answer to a failed request (RFC 9457)."""
 
     type: str = Field(examples=["urn:sensorstream:error:malformed-message"])
     title: str

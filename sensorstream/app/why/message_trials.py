@@ -49,7 +49,7 @@ _NOT_TAKEN_IN: Final = frozenset((Status.REJECTED.value, Status.UNMATCHED.value)
 
 @dataclass(slots=True)
 class Effect:
-    """What became of a message: ``reason`` is why it was not taken in, ``matched`` mapping rules.
+    """The fate of a message: ``reason`` is why it was not taken in, ``matched`` mapping rules.
 
     ``statements`` are what the mapping rules made of it, as N-Triples without the full stop;
     ``alerts`` those that it led to, as "severity rule: text".

@@ -127,7 +127,7 @@ def audit(
         int | None, Query(ge=0, le=_NEWEST, description="`seq` of the page's last change")
     ] = None,
 ) -> AuditBody:
-    """Who changed what, newest first: every request but messages, questions and reads."""
+    """List the changes and who made them, newest first: no messages, questions or reads."""
     found = app.access.changes(before, limit)
     last = found[-1].seq if found else None
     return AuditBody(

@@ -361,7 +361,7 @@ class StatementsBody(BaseModel):
 
 
 class LifeBody(MessageBody):
-    """What became of a message up to now. What is null is not known."""
+    """The effects of a message up to now. A null is not known."""
 
     time: int | str | None = Field(description="application time at which it was taken in")
     error: ErrorBody | None = Field(description="why it was rejected")
@@ -412,7 +412,7 @@ def list_messages(
 
 @routed(routes, Operations.message, "What became of a message", LifeBody)
 def show_message(app: App, id_: Id) -> JSONResponse:
-    """What a message caused up to now, in the window, in history and in deliveries."""
+    """Show the effects of a message up to now, in the window, in history and in deliveries."""
     life = app.messages.life(id_)
     line, known, facts = app.timeline, life.facts is not None, life.facts or {}
 

@@ -69,7 +69,7 @@ class ReplayedBody(BaseModel):
 
 
 class ReplaysBody(BaseModel):
-    """How it went. Of ``left`` messages, which were chosen too, ``next`` is the path to POST to."""
+    """Outcomes of the replays. ``next`` is the path to POST to for the ``left`` messages."""
 
     replayed: int = Field(description="taken in, nothing of them is in quarantine now")
     failed: int
@@ -79,7 +79,7 @@ class ReplaysBody(BaseModel):
 
 
 class DismissedBody(BaseModel):
-    """How many messages were taken out of quarantine, and how many of the chosen ones are left."""
+    """Numbers of messages: taken out of quarantine, and chosen but left there."""
 
     dismissed: int
     left: int

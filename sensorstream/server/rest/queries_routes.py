@@ -247,7 +247,7 @@ def graph(app: App, name: _Unquoted) -> dict[str, Any]:
 
 @routed(routes, Operations.steps, "Step through the last instants")
 def step(app: App, name: _Unquoted, last: Annotated[int, Query(ge=1, le=100)] = 10) -> StepsBody:
-    """What came into each operator and what went out; the first call begins the record."""
+    """Show the rows in and out of each operator; the first call begins the record."""
     return StepsBody(instants=app.queries.steps(name, last))
 
 

@@ -51,7 +51,7 @@ _T = TypeVar("_T")
 
 
 class Plan(BaseModel):
-    """How a question is answered, without an answer."""
+    """The plan of a question, without its answer."""
 
     algebra: str = Field(description="the query in the algebra of SPARQL, one operator a line")
     sql: str = Field(description="the SQL that answers it; empty for the cache")
@@ -199,7 +199,7 @@ async def query_by_post(app: App, questions: ClientQuestions, request: Request) 
 
 @routed(routes, "GET /sparql/plan", "How a query is answered", **_BY_GET)
 async def plan_by_get(app: App, questions: ClientQuestions, request: Request) -> Plan:
-    """What ``/sparql`` does with the same parameters: algebra, SQL, and the plan for it."""
+    """Show the algebra, SQL and plan that ``/sparql`` has for the same parameters."""
     return await _asked(questions, request, of_get(request), partial(_plan, app))
 
 

@@ -152,7 +152,7 @@ def report_shapes(app: App, request: Request) -> Response:
 
 @routed(routes, Operations.individual, "The latest values of an individual", tags=["individuals"])
 def individual(app: App, iri: str, rules: Rules = False) -> KnownBody:
-    """Of each property the values that it has in the window, else those it had last.
+    """Show the values of each property in the window, else the last ones.
 
     The IRI is percent-encoded, slashes included.
     """
