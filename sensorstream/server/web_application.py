@@ -22,7 +22,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from sensorstream.app.application import Application
 from sensorstream.server import problems, soap
-from sensorstream.server.access_rules import Guard, allowed, security_of
+from sensorstream.server.access_rules import Guard, refused_method, security_of
 from sensorstream.server.addresses import KnownSites, check_origins
 from sensorstream.server.client_questions import QuestionTurns
 from sensorstream.server.console_proxy import PATH
@@ -145,7 +145,7 @@ def create_app(
     app.state.given = given
     app.state.threads = CapacityLimiter(_WATCHING)
     application.health.watch(app.state.questions.parts)
-    problems.install(app, allowed)
+    problems.install(app, refused_method)
     _add_middleware(app, application, host)
     for routes in _ROUTES:
         app.include_router(routes)
