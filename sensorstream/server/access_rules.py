@@ -279,6 +279,17 @@ def security_of(document: dict[str, Any], issuer: str) -> None:
             ]
 
 
+def read_methods(path: str) -> tuple[str, ...]:
+    """The methods of a path by which the role query reads and asks, or everybody reads."""
+    found = [
+        method
+        for method, rule in OPERATIONS.find(path)[1].items()
+        if rule.roles in ((), (Role.QUERY,))
+        and (method == "GET" or rule.trace is AuditTrace.QUESTION)
+    ]
+    return (*found, "HEAD") if "GET" in found else tuple(found)
+
+
 def refused_method(path: str) -> Response:
     """The answer to a method that none of the operations of a path has."""
     known = set(OPERATIONS.find(path)[1]) or {"GET"}

@@ -267,6 +267,9 @@ class ServerSettings:
     origins: tuple[str, ...] = _setting(
         (), "Web sites whose pages may use it, such as https://map.example.org."
     )
+    read_origins: tuple[str, ...] = _setting(
+        (), "Web sites whose pages may read and ask it, without more; * is every site."
+    )
     max_message_bytes: int = _setting(1_048_576, "The largest message accepted, in bytes.")
     max_depth: int = _setting(64, "The deepest nesting of elements accepted.")
 
