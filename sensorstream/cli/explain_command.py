@@ -192,7 +192,7 @@ def _plan(query_file: Path, static: tuple[Path, ...]) -> list[str]:
         program = read_program(text, name=name, start=Position(str(query_file), 1, 1))
         return list(plan_lines(processor.check(name, program).plan))
     ((name, _, _, query),) = read_queries([query_file], background)
-    graphs = background.named(query.dataset, query_file)
+    graphs = background.chosen(query.dataset, query_file)
     check_graphs(query, graphs)
     plan = processor.check(name, query, graphs).plan
     return list(plan_lines(plan, {DEFAULT: default}))

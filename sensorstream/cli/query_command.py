@@ -37,6 +37,7 @@ from sensorstream.cli.terminal import (
 from sensorstream.client.question_operations import AskedOf
 from sensorstream.errors import ServerUnreachable
 from sensorstream.installation import require
+from sensorstream.model.rdf_formats import RDF_FORMATS
 from sensorstream.settings.settings import Settings
 from sensorstream.settings.settings_file import load_settings
 
@@ -46,7 +47,7 @@ if TYPE_CHECKING:
 
 _SOLUTIONS: Final = "application/sparql-results+json"
 _JSON: Final = "application/json"
-_TURTLE: Final = "text/turtle"
+_TURTLE: Final = RDF_FORMATS["turtle"][0]
 _KINDS: Final[Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]]] = {
     "table": ((_SOLUTIONS, _TURTLE), ()),
     "json": ((_SOLUTIONS,), (".json", ".srj")),
@@ -55,8 +56,7 @@ _KINDS: Final[Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]]] = {
     "tsv": (("text/tab-separated-values",), (".tsv",)),
     "arrow": (("application/vnd.apache.arrow.stream",), (".arrow", ".arrows")),
     "parquet": (("application/vnd.apache.parquet",), (".parquet",)),
-    "turtle": ((_TURTLE,), (".ttl",)),
-    "ntriples": (("application/n-triples",), (".nt",)),
+    **{form: ((kind,), ends[:1]) for form, (kind, ends) in RDF_FORMATS.items()},
 }
 """The media types of each format of an answer, the best first, and the endings of its files."""
 FORMATS: Final = {form: types for form, (types, _) in _KINDS.items()}

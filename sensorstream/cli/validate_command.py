@@ -10,6 +10,7 @@ from sensorstream.cli.command_group import CommandFailure
 from sensorstream.cli.options import FILE, json_option
 from sensorstream.cli.terminal import print_json
 from sensorstream.errors import ShapesError
+from sensorstream.model.rdf_formats import RDF_ENDINGS
 
 
 class _WrongShapes(CommandFailure):
@@ -23,15 +24,16 @@ class _WrongShapes(CommandFailure):
     multiple=True,
     required=True,
     metavar="FILE",
-    help="The shapes, as Turtle, N-Triples or RDF/XML; may be given several times.",
+    help=f"The shapes: {RDF_ENDINGS}; may be given several times.",
 )
 @click.argument("data", metavar="DATA...", nargs=-1, required=True, type=FILE)
 @json_option
 def command(shapes: tuple[Path, ...], data: tuple[Path, ...], as_json: bool) -> None:
     """Check whether RDF files conform to shapes (SHACL).
 
-    Prints the report as Turtle, or as JSON. All DATA together are one graph: .ttl, .nt, .rdf. Exits
-    with 0 if it conforms, with 1 if it does not, with 2 if the shapes are wrong.
+    Prints the report as Turtle, or as JSON. All DATA together are one graph; their formats are
+    those of the shapes. Exits with 0 if it conforms, with 1 if it does not, with 2 if the shapes
+    are wrong.
     """
     from sensorstream.shapes.shape_graph import read_shapes
     from sensorstream.shapes.validation import Validator

@@ -164,6 +164,13 @@ def _parsed(text: str) -> list[ox.Quad]:
     return list(ox.parse(encoded, ox.RdfFormat.TURTLE))
 
 
+def syntax_of(media_type: str) -> ox.RdfFormat:
+    """The format of pyoxigraph for a media type of :data:`.RDF_FORMATS`."""
+    found = ox.RdfFormat.from_media_type(media_type)
+    assert found is not None
+    return found
+
+
 def renamed(term: OxigraphTerm, blank: str) -> Term:
     """Convert a term to ours; ``blank`` comes before the labels of blank nodes."""
     found = from_oxigraph(term)

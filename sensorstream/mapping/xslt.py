@@ -138,6 +138,8 @@ class _Transformation:
         labels: dict[Term, BlankNode] = {}
         try:
             for quad in ox.parse(output, format=self._stylesheet.format):
+                if quad.graph_name != ox.DefaultGraph():
+                    raise TermError(f"its output names a graph, {quad.graph_name}: expected none")
                 subject, predicate, value = (
                     self._own(from_oxigraph(part), labels, harvest)
                     for part in (quad.subject, quad.predicate, quad.object)

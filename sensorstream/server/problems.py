@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 from http import HTTPStatus
 from typing import Any, Final
 
-from fastapi import FastAPI, Request
+from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel, Field
@@ -221,20 +221,21 @@ def _said(fault: Mapping[str, Any]) -> str:
     return "Extra inputs are not permitted" if unknown else str(fault["msg"])
 
 
-def install(app: FastAPI, allowed: Callable[[str], str]) -> None:
-    """Answer every error of ``app`` by a problem document; ``allowed``: the methods of a path."""
+def install(app: FastAPI, refused_method: Callable[[str], Response]) -> None:
+    """Answer every error of ``app`` by a problem document; ``refused_method`` has that of a path to
+    a method that it has not.
+    """
 
     @app.exception_handler(SensorStreamError)
     async def own(_request: Request, error: SensorStreamError) -> JSONResponse:
         return refusal(error)
 
     @app.exception_handler(HTTPException)
-    async def http(request: Request, error: HTTPException) -> JSONResponse:
-        detail = error.detail if error.detail != HTTPStatus(error.status_code).phrase else ""
-        headers = error.headers
+    async def http(request: Request, error: HTTPException) -> Response:
         if error.status_code == 405:
-            headers = {**(headers or {}), "Allow": allowed(request.scope["path"])}
-        return respond(http_problem(error.status_code, detail), headers)
+            return refused_method(request.scope["path"])
+        detail = error.detail if error.detail != HTTPStatus(error.status_code).phrase else ""
+        return respond(http_problem(error.status_code, detail), error.headers)
 
     @app.exception_handler(RequestValidationError)
     async def invalid(request: Request, error: RequestValidationError) -> JSONResponse:

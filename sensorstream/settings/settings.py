@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Final, TypeAlias
 
 from sensorstream.logs import FORMATS, LEVELS
+from sensorstream.model.rdf_formats import RDF_ENDINGS
 from sensorstream.model.timeline import Timeline
 from sensorstream.model.waits import SilentSource
 from sensorstream.settings.endpoints import (
@@ -61,7 +62,7 @@ DOOR_POLICIES: Final = ["reject", "quarantine", "note"]
 class ShapeSettings:
     """``[shapes]``: what data must look like; see docs/use/shapes.md."""
 
-    files: tuple[Path, ...] = _setting((), "Files of shapes (SHACL): .ttl, .nt, .rdf.")
+    files: tuple[Path, ...] = _setting((), f"Files of shapes (SHACL): {RDF_ENDINGS}.")
     at_the_door: str = _setting(
         "note",
         "A message that violates a shape: reject it with the reason, keep it in quarantine with "
@@ -265,6 +266,9 @@ class ServerSettings:
     )
     origins: tuple[str, ...] = _setting(
         (), "Web sites whose pages may use it, such as https://map.example.org."
+    )
+    read_origins: tuple[str, ...] = _setting(
+        (), "Web sites whose pages may read and ask it, without more; * is every site."
     )
     max_message_bytes: int = _setting(1_048_576, "The largest message accepted, in bytes.")
     max_depth: int = _setting(64, "The deepest nesting of elements accepted.")

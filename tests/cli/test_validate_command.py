@@ -84,3 +84,12 @@ def test_wrong_shapes_exit_with_2_and_are_named_with_their_place(
     assert f"error[shapes]: {file if place else ''}{place}" in result.stderr
     assert told in result.stderr
     assert "Traceback" not in result.stderr
+
+
+def test_data_and_shapes_may_be_in_any_format_of_rdf(run: Run, folder: Path) -> None:
+    shapes = rdflib.Graph().parse(folder / "shapes.ttl").serialize(format="json-ld")
+    (folder / "shapes.jsonld").write_text(shapes)
+    data = rdflib.Graph().parse(folder / "data.ttl").serialize(format="nt")
+    (folder / "data.trig").write_text(f"<urn:g> {{ {data} }}")
+    given = [f"--shapes={folder / 'shapes.jsonld'}", str(folder / "data.trig")]
+    assert len(json.loads(ask(run, *given, "--json", code=1).stdout)["results"]) == 2

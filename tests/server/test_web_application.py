@@ -12,6 +12,8 @@ PATHS = {
     "/soap": {"get", "post"},
     "/sparql": {"get", "post"},
     "/sparql/plan": {"get", "post"},
+    "/graphs": {"get"},
+    "/graphs/{name}": {"get"},
     "/sql": {"post"},
     "/jobs": {"get", "post"},
     "/jobs/{job_id}": {"get", "delete"},
