@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -102,6 +103,38 @@ def test_a_violation_is_an_alert_while_it_lasts(
     bare = open_application(replace(settings, shapes=ShapeSettings()))
     assert bare.queries.views() == []
     assert bare.shapes_report().conforms
+
+
+def test_what_other_shapes_find_in_a_restored_window_begins_once(
+    shaped: Callable[[str], Settings], open_application: Open
+) -> None:
+    settings = shaped("note")
+    (file,) = settings.shapes.files
+    bare = open_application(replace(settings, shapes=ShapeSettings()))
+    sent(bare, "s1", 1, 'value="50"')
+    sent(bare, "s2", 2, 'value="30"')
+    bare.close()
+    first = {("room", "s1"): 1, ("room", "s2"): 1, ("value", "s1 50"): 1}
+    more = {("value", "s2 30"): 1}
+    for text, expected in (
+        (SHAPES, first),
+        (SHAPES, first),
+        (SHAPES.replace("40", "20"), first | more),
+        (SHAPES.replace("minCount 1", "minCount 0"), {("value", "s1 50"): 1}),
+    ):
+        file.write_text(text)
+        application = open_application(settings)
+        eventually(partial(lambda app, told: opened(app) == told, application, expected))
+        application.close()
+
+
+def opened(application: Application) -> dict[tuple[str, str], int]:
+    found = application.incidents.list(None, 10, None, application.clock.now())
+    return {
+        (each.rule.split("-")[2], each.key.rpartition("/")[2]): each.count
+        for each in found
+        if each.kind == "query"
+    }
 
 
 @pytest.mark.parametrize(
