@@ -12,9 +12,11 @@ import pytest
 from sensorstream.app.application import Application
 from sensorstream.app.control.file_faults import faults
 from sensorstream.engine.outcome import Outcome
-from sensorstream.errors import ShapesError, ViolatedShapes
+from sensorstream.errors import RunsOnSpark, ShapesError, ViolatedShapes
+from sensorstream.history.journal_rows import journal_rows
+from sensorstream.journal.registration import RegisterQuery
 from sensorstream.model import xsd
-from sensorstream.settings.settings import Settings, ShapeSettings
+from sensorstream.settings.settings import PipelineSettings, Settings, ShapeSettings
 from tests.shapes.test_against_pyshacl import EX, HEAD
 from tests.waiting import eventually
 
@@ -153,6 +155,18 @@ def test_a_message_that_violates_a_shape_is_not_taken_in(
     outcome = sent(application, "s2", 2, "room='r' value='99'")
     assert outcome.status.value == "accepted"
     assert "violates shapes" in outcome.warnings[0]
+
+
+def test_where_the_engines_are_on_spark_the_queries_are_journalled(
+    shaped: Callable[[str], Settings], open_application: Open
+) -> None:
+    settings = replace(shaped("note"), pipeline=PipelineSettings(runner="spark"))
+    application = open_application(settings)
+    rows = list(journal_rows(application.url, 0))
+    assert [each[2].split("-")[2] for each in rows] == ["room", "value"]
+    assert all(RegisterQuery.decode(each[5], each[2]).found for each in rows)
+    with pytest.raises(RunsOnSpark):
+        application.shapes_report()
 
 
 def test_wrong_shapes_are_faults_of_the_deployment(shaped: Callable[[str], Settings]) -> None:
