@@ -49,7 +49,7 @@ COMMANDS: Final[Mapping[str, str]] = {
     "rules": "List the rules of a running server; read and change their files.",
     "apply": "Put what a folder holds in force on a running server.",
     "run": "Run messages through a deployment, or queries and rules over recorded events.",
-    "validate": "Check whether RDF files conform to shapes (SHACL).",
+    "validate": "Check whether data conform to shapes (SHACL).",
     "test": "Run stories: messages, and what must become of them.",
     "explain": "Show the operators of a continuous query as a tree.",
     "sql": "Query the history in SQL, on PostgreSQL or Spark, or its archive.",

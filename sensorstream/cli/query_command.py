@@ -153,18 +153,30 @@ def command(
     if place == "spark" and url is not None:
         raise click.UsageError("--on spark: this command starts Spark itself: leave --url out")
     with target(output) as out:
-        if place in ("cache", "all") or url is not None:
-            with (
-                CommandClient(server_url(url, config)) as client,
-                lasting("the server answers", quiet=asked.quiet),
-            ):
-                accept = accepting(asked.wanted)
-                media_type = client.write_sparql(asked.text, accept, asked.scope, out)
-        else:
-            write = _of_ontology if place == "ontology" else _of_history
-            media_type = write(asked, load_settings(config), out)
+        media_type = _write_answer(asked, url, config, out)
         if output is None:
             show_answer(out, chosen, media_type, ends=True)
+
+
+def _write_answer(asked: _Asked, url: str | None, config: Path, out: IO[bytes]) -> str:
+    place = asked.scope["on"]
+    if place in ("cache", "all") or url is not None:
+        with (
+            CommandClient(server_url(url, config)) as client,
+            lasting("the server answers", quiet=asked.quiet),
+        ):
+            return client.write_sparql(asked.text, accepting(asked.wanted), asked.scope, out)
+    write = _of_ontology if place == "ontology" else _of_history
+    return write(asked, load_settings(config), out)
+
+
+def statements(scope: AskedOf, url: str | None, config: Path, quiet: bool) -> str:
+    """All statements of the place that a query would be asked of, in N-Triples."""
+    asked = _Asked("CONSTRUCT { ?s ?p ?o } WHERE { ?s ?p ?o }", scope, FORMATS["ntriples"], quiet)
+    with target(None) as out:
+        _write_answer(asked, url, config, out)
+        out.seek(0)
+        return out.read().decode()
 
 
 def chosen_format(form: str | None, output: Path | None) -> str:

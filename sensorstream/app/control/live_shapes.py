@@ -127,7 +127,7 @@ def put_live(queries: Queries, wanted: Iterable[ShapeQuery]) -> None:
     texts = {each.name: each.text for each in wanted}
     for name, text in texts.items():
         try:
-            queries.put(name, text, "shapes.files")
+            queries.put(name, text, "shapes.files", found=True)
         except (Overrun, QueryError) as error:
             _LOG.error("the shapes' query %s does not run: %s", name, error)
     for view in queries.views():
