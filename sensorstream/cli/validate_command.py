@@ -42,7 +42,7 @@ def command(shapes: tuple[Path, ...], data: tuple[Path, ...], as_json: bool) -> 
     try:
         report = Validator(read_shapes(shapes)).report(background.triples())
     except ShapesError as error:
-        raise _WrongShapes(error.code, str(error)) from None
+        raise _WrongShapes(error.code, str(error), error.page) from None
     if as_json:
         print_json(report.data())
     else:
