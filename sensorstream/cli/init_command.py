@@ -205,7 +205,11 @@ def make_from(folder: Path, samples: Sequence[Path]) -> tuple[Path, list[str]]:
     steps = "\n".join(f"message messages/{each}" for each in messages)
     story = _filled("stories.md", messages=steps, asked=draft.classes[-1])
     (folder / "stories" / "draft.md").write_text(story, "utf-8")
-    given: dict[str, dict[str, object]] = {"time": {"line": draft.timeline.value}}
+    # Webhooks may be tried on this machine without a restart.
+    given: dict[str, dict[str, object]] = {
+        "time": {"line": draft.timeline.value},
+        "webhooks": {"allow": ["127.0.0.1/32"]},
+    }
     if (longest := max(map(len, contents))) > ServerSettings().max_message_bytes:
         given["server"] = {"max_message_bytes": 2 * longest}
     told = [f"a guess: {each}" for each in draft.guesses]

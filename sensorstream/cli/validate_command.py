@@ -28,7 +28,8 @@ class _WrongShapes(CommandFailure):
     type=FILE,
     multiple=True,
     metavar="FILE",
-    help=f"The shapes: {RDF_ENDINGS}; may be given several times. By default those of the settings.",
+    help=f"The shapes: {RDF_ENDINGS}; may be given several times. By default those of the "
+    "settings.",
 )
 @click.option(
     "--on",
@@ -77,7 +78,7 @@ def command(
             scope = AskedOf(on=place, at=at, during=None)
             report = validator.report(tuple(_held(scope, url, config, as_json)))
     except ShapesError as error:
-        raise _WrongShapes(error.code, str(error)) from None
+        raise _WrongShapes(error.code, str(error), error.page) from None
     if as_json:
         print_json(report.data())
     else:

@@ -17,7 +17,14 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 
 from sensorstream import errors
-from sensorstream.errors import MOST, Contradiction, Position, SensorStreamError, shortened
+from sensorstream.errors import (
+    MOST,
+    Contradiction,
+    Position,
+    SensorStreamError,
+    address_of,
+    shortened,
+)
 from sensorstream.server.negotiation import media_type_of
 
 MEDIA_TYPE: Final = "application/problem+json"
@@ -127,6 +134,10 @@ class ProblemBody(BaseModel):
     contradiction: ContradictionBody | None = Field(
         default=None, description="what clashes, where that is the problem"
     )
+    see: str = Field(
+        examples=["docs/use/mapping-rules.html#schemas"],
+        description="the page of the documents that says more, in the site of `sensorstream docs`",
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,6 +151,7 @@ class Problem:
     position: Position | None = None
     message_id: str | None = None
     contradiction: Contradiction | None = None
+    see: str = address_of(errors.RequestRefused.page)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "detail", shortened(self.detail))
@@ -159,9 +171,8 @@ def problem_of(error: SensorStreamError) -> Problem:
     kind = next(each for each in type(error).__mro__ if each in _KINDS)
     status, title = _KINDS[kind]
     found = error.contradiction if isinstance(error, _CONTRADICTIONS) else None
-    return Problem(
-        error.code, title, status, error.message, error.position, error.message_id, found
-    )
+    told = error.message, error.position, error.message_id
+    return Problem(error.code, title, status, *told, found, address_of(error.page))
 
 
 def http_problem(status: int, detail: str = "") -> Problem:

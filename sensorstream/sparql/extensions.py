@@ -24,7 +24,7 @@ from sensorstream.model.xsd import (
     moment_text,
 )
 from sensorstream.sparql.functions import Extension
-from sensorstream.sparql.place_functions import PLACE_FUNCTIONS
+from sensorstream.sparql.place_functions import GEOF, PLACE_AGGREGATES, PLACE_FUNCTIONS
 from sensorstream.sparql.values import boolean, time_of
 
 LOCAL: Final = IRI("urn:sensorstream:function:local")
@@ -38,14 +38,14 @@ _ARGUMENTS: Final = ("no", "one argument", "two arguments", "three arguments")
 
 def fault_of_call(function: IRI, arguments: Sequence[object]) -> str:
     """The reason why a call of an extension never has a value; empty if it may have one."""
-    extension = EXTENSIONS.get(function)
+    extension = EXTENSIONS.get(function) or PLACE_AGGREGATES.get(function)
     if extension is None:
         return ""
     expected = len(extension.readers)
     if len(arguments) != expected:
         return f"expected {_ARGUMENTS[expected]}, not {len(arguments)}"
     try:
-        if function in PLACE_FUNCTIONS:
+        if function.startswith(GEOF):
             require("geo", "it")
         for read, argument in zip(extension.readers, arguments, strict=True):
             if isinstance(argument, IRI | Literal):

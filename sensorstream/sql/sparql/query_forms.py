@@ -12,6 +12,8 @@ from sensorstream.model.terms import IRI, BlankNode, Literal, Term
 from sensorstream.network.expressions.expression_functions import with_base
 from sensorstream.sparql import algebra
 from sensorstream.sparql.algebra import PatternTerm, Query, TriplePattern, Variable
+from sensorstream.sparql.extensions import EXTENSIONS
+from sensorstream.sparql.place_functions import PLACE_AGGREGATES
 from sensorstream.sparql.rewrite import rewritten
 from sensorstream.sparql.walk import nodes, visible
 from sensorstream.sql.sparql.compiled_query import (
@@ -99,6 +101,13 @@ def _check_size(query: Query) -> None:
     values = arguments = 0
     for node in nodes(query):
         match node:
+            case algebra.FunctionCall(name) | algebra.Aggregate(name) if (
+                name in EXTENSIONS or name in PLACE_AGGREGATES
+            ):
+                raise UnsupportedQuery(
+                    f"<{name}>(): SQL does not have this function; queries over the window do: "
+                    "ask the window, or select what it needs and compute it on the rows"
+                )
             case algebra.Values(variables, rows):
                 values += max(1, len(variables)) * len(rows)
             case (
