@@ -255,7 +255,7 @@ class Application(Handle):
         place = HistoryPlace(self.url, settings.archive.folder)
         self.jobs = Jobs(
             JobFolder(settings.history.folder / "jobs"),
-            JobRunner(Task(place, self.timeline, settings.spark.master, limits.question_seconds)),
+            JobRunner(Task(place, self.timeline, settings.spark, limits.question_seconds)),
             lambda: self.deployment.ontology.schema,
             self.clock,
         )

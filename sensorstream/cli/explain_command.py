@@ -156,7 +156,7 @@ def _of_history(asked: _Asked, text: str) -> dict[str, str]:
 
             where = HistoryPlace(url, settings.archive.folder)
             spark_query.check(question)
-            with spark_session(settings.spark.master) as spark:
+            with spark_session(settings.spark) as spark:
                 found = spark_query.plan_of(spark, where, question)
         elif place == ARCHIVE:
             from sensorstream.archive.archive_queries import archive_plan

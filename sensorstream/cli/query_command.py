@@ -242,7 +242,7 @@ def _of_history(asked: _Asked, settings: Settings, out: IO[bytes]) -> str:
             say("Spark starts and answers")
             check(question)
             place = HistoryPlace(url, settings.archive.folder)
-            with spark_session(settings.spark.master) as spark:
+            with spark_session(settings.spark) as spark:
                 answer = ask(spark, place, question, row_limit=limits.rows)
         elif scope["on"] == ARCHIVE:
             from sensorstream.archive.archive_queries import archive_answered
@@ -385,7 +385,7 @@ def on_spark(settings: Settings, url: str, text: str) -> SqlResult:
         text,
         schema=deployed_ontology(settings.ontology).schema,
         timeline=settings.time.timeline,
-        master=settings.spark.master,
+        at=settings.spark,
         timeout=settings.limits.question_seconds,
         row_limit=settings.limits.question_rows,
     )

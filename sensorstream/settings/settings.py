@@ -435,11 +435,24 @@ class AlertSettings:
     )
 
 
+SPARK_OWN: Final = frozenset(
+    {
+        *("spark.master", "spark.app.name", "spark.python.daemon.module"),
+        *("spark.sql.ansi.enabled", "spark.sql.session.timeZone"),
+        *("spark.sql.redaction.options.regex", "spark.sql.streaming.stateStore.providerClass"),
+    }
+)
+"""Settings of Spark that answers, secrets and engines depend on: SensorStream sets them itself."""
+
+
 @dataclass(frozen=True, slots=True)
 class SparkSettings:
     """``[spark]``."""
 
     master: str = _setting("local[*]", "Spark's master: local[*], or spark://host:port.")
+    conf: tuple[tuple[str, str], ...] = _setting(
+        (), 'Settings of Spark, as { "spark.executor.memory" = "4g" }.'
+    )
 
 
 @dataclass(frozen=True, slots=True)
