@@ -181,7 +181,7 @@ def _add_middleware(app: FastAPI, application: Application, host: str | None) ->
             expose_headers=_EXPOSED,
         )
     app.add_middleware(KnownSites, host or told.host, told.names, origins)
-    app.add_middleware(Named)
+    app.add_middleware(Named, traced=application.traces is not None)
     app.add_middleware(TimedAnswers, application.metrics)
 
 
