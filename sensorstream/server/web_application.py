@@ -174,7 +174,7 @@ def _add_middleware(app: FastAPI, application: Application, host: str | None) ->
     app.add_middleware(queries_routes.EncodedNames)
     app.add_middleware(Heads)
     app.add_middleware(KnownSites, host or told.host, told.names, origins, readers)
-    app.add_middleware(Named)
+    app.add_middleware(Named, traced=application.traces is not None)
     app.add_middleware(TimedAnswers, application.metrics)
 
 

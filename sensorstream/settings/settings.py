@@ -311,6 +311,18 @@ class LogSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class TraceSettings:
+    """``[traces]``: traces of messages for OpenTelemetry; see docs/operate/operations.md."""
+
+    endpoint: str = _setting(
+        "", "Address of a collector (OTLP over HTTP), as http://127.0.0.1:4318; empty: no traces."
+    )
+    share: float = _setting(
+        1.0, "The share of messages that are traced; a traceparent decides itself.", or_zero=True
+    )
+
+
+@dataclass(frozen=True, slots=True)
 class LimitSettings:
     """``[limits]``: the bounds of one client, one message or one query."""
 
@@ -491,6 +503,7 @@ class Settings:
     server: ServerSettings = ServerSettings()
     http: HttpSettings = HttpSettings()
     log: LogSettings = LogSettings()
+    traces: TraceSettings = TraceSettings()
     limits: LimitSettings = LimitSettings()
     webhooks: WebhookSettings = WebhookSettings()
     alerts: AlertSettings = AlertSettings()
