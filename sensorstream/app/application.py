@@ -239,7 +239,13 @@ class Application(Handle):
             in_work=self._in_work,
         )
         self.pipeline.sources.update(settings.sources)
-        self.webhooks = Webhooks(self, registered, self._dispatcher, self.announce)
+        self.webhooks = Webhooks(
+            self,
+            registered,
+            self._dispatcher,
+            self.announce,
+            lambda name: self.queries.view(name).form,
+        )
         self.webhooks.catch_up()
         if kept_for(settings) != (None, None):
             self._stack.enter_context(retention(self))

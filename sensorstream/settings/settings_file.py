@@ -130,7 +130,7 @@ def read_settings(
         for head, options in _listed("inputs", table, reading)
     )
     outputs = tuple(
-        OutputSetting(head.name, head.queries, options, head.changes)
+        OutputSetting(head.name, head.queries, options, head.changes, head.format)
         for head, options in _listed("outputs", table, reading)
     )
     _check_variables(reading)
