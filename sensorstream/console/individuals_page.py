@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from html import escape
 from typing import Any, Final
 
@@ -18,9 +18,9 @@ from sensorstream.console.drawings import (
     DrawnShape,
     LineChart,
     Map,
-    Named,
     Points,
     coordinates,
+    point,
     shape_of,
     time_axis,
 )
@@ -161,32 +161,29 @@ def lines_of(rows: Sequence[Row]) -> dict[str, Points]:
     return {name: points for name, points in found.items() if len(points) > 1}
 
 
-def way_of(rows: Sequence[Row]) -> list[Named]:
-    """The places of an individual, oldest first, by shapes in WKT or by two coordinates."""
-    shapes = [
-        (str(row["valid_from"]), shape)
+def way_of(rows: Sequence[Row]) -> list[DrawnShape]:
+    """The places of an individual, oldest first, by geometries or by two coordinates."""
+    places = [
+        shape
         for row in reversed(rows)
-        if (shape := shape_of(str(row["object"]))) is not None
+        if (shape := shape_of(str(row["object"]), name=str(row["valid_from"]))) is not None
     ]
-    if shapes:
-        return shapes
-    names = sorted({local_name(str(row["predicate"])) for row in rows})
-    pair = coordinates(names)
-    if pair is None:
-        return []
-    east, north, frame = pair
-    by_time: dict[str, dict[str, float]] = {}
-    last: dict[str, float] = {}
-    for row in reversed(rows):
-        name = local_name(str(row["predicate"]))
-        if name in (east, north) and row["number"] is not None:
-            last[name] = float(row["number"])
-            by_time[str(row["valid_from"])] = dict(last)
-    return [
-        (at, DrawnShape(frame, ((each[east], each[north]),)))
-        for at, each in by_time.items()
-        if east in each and north in each
-    ]
+    pair = coordinates(sorted({local_name(str(row["predicate"])) for row in rows}))
+    if not places and pair is not None:
+        east, north, frame = pair
+        by_time: dict[str, dict[str, float]] = {}
+        last: dict[str, float] = {}
+        for row in reversed(rows):
+            name = local_name(str(row["predicate"]))
+            if name in (east, north) and row["number"] is not None:
+                last[name] = float(row["number"])
+                by_time[str(row["valid_from"])] = dict(last)
+        places = [
+            point(frame, each[east], each[north], name=at)
+            for at, each in by_time.items()
+            if east in each and north in each
+        ]
+    return [*places[:-1], *(replace(each, kind="now") for each in places[-1:])]
 
 
 _BAR: Final = 18

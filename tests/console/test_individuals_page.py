@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from sensorstream.console.drawings import PLANE, DrawnShape
+from sensorstream.console.drawings import PLANE, point
 from sensorstream.console.individuals_page import (
     Spell,
     SpellRow,
@@ -34,8 +34,11 @@ def test_numbers_are_lines_over_time_the_oldest_first() -> None:
 
 def test_a_way_has_a_place_for_each_moment_at_which_both_coordinates_are_known() -> None:
     rows = [row("y", 7.0, 4), row("x", 5.0, 3), row("y", 2.0, 1), row("x", 1.0, 1)]
-    places = {"1": (1.0, 2.0), "3": (5.0, 2.0), "4": (5.0, 7.0)}
-    assert way_of(rows) == [(at, DrawnShape(PLANE, (place,))) for at, place in places.items()]
+    assert way_of(rows) == [
+        point(PLANE, 1.0, 2.0, name="1"),
+        point(PLANE, 5.0, 2.0, name="3"),
+        point(PLANE, 5.0, 7.0, name="4", kind="now"),
+    ]
 
 
 def test_what_holds_together_stands_in_lanes_below_each_other() -> None:
