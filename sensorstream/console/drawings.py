@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
@@ -32,14 +32,16 @@ def time_axis(moment: object) -> dict[str, Any]:
     return {"type": "value" if isinstance(moment, int | float) else "time", "scale": True}
 
 
-def _chart(title: str, left: int, **options: Any) -> ui.echart:
+def _chart(
+    title: str, left: int, on_point_click: Callable[..., object] | None = None, **options: Any
+) -> ui.echart:
     shared = {
         "title": {"text": title, "textStyle": {"fontSize": 13}},
         "animation": False,
         "grid": {"left": left, "right": 15, "top": 35, "bottom": _BOTTOM},
     }
-    chart = ui.echart({**shared, **options}, renderer="svg").classes("chart").props("role=img")
-    chart.props["aria-label"] = title
+    chart = ui.echart({**shared, **options}, on_point_click=on_point_click, renderer="svg")
+    chart.classes("chart").props("role=img").props["aria-label"] = title
     return chart
 
 
@@ -70,6 +72,57 @@ class LineChart:
             options["grid"]["bottom"] = _BOTTOM + (_LEGEND if len(series) > 1 else 0)
             options["xAxis"].update(axis or {})
             self._chart.update()
+
+
+class Histogram:
+    """Numbers over time, in parts, by kinds that lie on each other."""
+
+    def __init__(
+        self, title: str, colours: Mapping[str, str], choose: Callable[[int, int], object]
+    ) -> None:
+        """``colours`` of the kinds, by their names, from the lowest up; ``choose`` is called with
+        the begin and the end of a part that is clicked, in seconds since 1970.
+        """
+        self._choose, self._seconds = choose, 1
+        self._chart = _chart(
+            title,
+            50,
+            on_point_click=lambda event: self._chosen(event.data),
+            tooltip={"trigger": "axis", "axisPointer": {"type": "shadow"}},
+            legend={"bottom": 0, "type": "scroll", "itemHeight": 10, "data": []},
+            xAxis={"type": "time", "splitLine": {"show": False}},
+            yAxis={"name": title, "minInterval": 1, "splitLine": GRID, "splitNumber": 3},
+            series=[
+                {"name": each, "type": "bar", "stack": "all", "color": colour}
+                for each, colour in colours.items()
+            ],
+        )
+        self._chart.options["title"]["show"] = False
+        self._chart.options["grid"]["bottom"] += _LEGEND
+
+    def draw(
+        self, parts: Mapping[int, Mapping[str, int]], seconds: int, begin: int, end: int
+    ) -> None:
+        """Draw numbers of kinds by the begins of parts of so many seconds, from begin to end."""
+        self._seconds = seconds
+        begins = range(begin - begin % seconds, end, seconds)
+        there = {name for counts in parts.values() for name in counts}
+        options = self._chart.options
+        before = str(options)
+        for each in options["series"]:
+            # A bar stands in the middle of its time.
+            each["data"] = [
+                [(at + seconds / 2) * 1000, parts.get(at, {}).get(each["name"], 0)] for at in begins
+            ]
+        options["legend"]["data"] = [e["name"] for e in options["series"] if e["name"] in there]
+        options["xAxis"] |= {"min": begins[0] * 1000, "max": (begins[-1] + seconds) * 1000}
+        options["tooltip"]["show"] = bool(there)
+        if str(options) != before:
+            self._chart.update()
+
+    def _chosen(self, data: Any) -> None:
+        begin = int(data[0] / 1000 - self._seconds / 2)
+        self._choose(begin, begin + self._seconds)
 
 
 class Bars:
