@@ -36,7 +36,7 @@ def _chart(
     title: str, left: int, on_point_click: Callable[..., object] | None = None, **options: Any
 ) -> ui.echart:
     shared = {
-        "title": {"text": title, "textStyle": {"fontSize": 13}},
+        "title": {"text": title, "left": 0, "textStyle": {"fontSize": 13}},
         "animation": False,
         "grid": {"left": left, "right": 15, "top": 35, "bottom": _BOTTOM},
     }
@@ -46,15 +46,17 @@ def _chart(
 
 
 class LineChart:
-    """Lines, each with a name; the horizontal axis as ECharts' ``axis`` says."""
+    """Lines, each with a name; the horizontal axis as ECharts' ``axis`` says, the vertical one in
+    a unit.
+    """
 
-    def __init__(self, title: str, axis: Mapping[str, Any]) -> None:
+    def __init__(self, title: str, axis: Mapping[str, Any], unit: str = "") -> None:
         self._chart = _chart(
-            title,
+            f"{title} ({unit})" if unit else title,
             55,
             tooltip={"trigger": "axis"},
             legend={"show": False, "type": "scroll", "bottom": 0, "textStyle": _NAME},
-            xAxis={"splitLine": GRID, **axis},
+            xAxis={"splitLine": GRID, "axisLabel": {"hideOverlap": True}, **axis},
             yAxis={"type": "value", "scale": True, "splitLine": GRID},
             series=[],
         )
@@ -66,7 +68,7 @@ class LineChart:
             for name, points in lines.items()
         ]
         options = self._chart.options
-        if series != options["series"]:
+        if series != options["series"] or not (axis or {}).items() <= options["xAxis"].items():
             options["series"] = series
             options["legend"]["show"] = len(series) > 1
             options["grid"]["bottom"] = _BOTTOM + (_LEGEND if len(series) > 1 else 0)
@@ -90,7 +92,7 @@ class Histogram:
             on_point_click=lambda event: self._chosen(event.data),
             tooltip={"trigger": "axis", "axisPointer": {"type": "shadow"}},
             legend={"bottom": 0, "type": "scroll", "itemHeight": 10, "data": []},
-            xAxis={"type": "time", "splitLine": {"show": False}},
+            xAxis={"type": "time", "axisLabel": {"hideOverlap": True}},
             yAxis={"name": title, "minInterval": 1, "splitLine": GRID, "splitNumber": 3},
             series=[
                 {"name": each, "type": "bar", "stack": "all", "color": colour}
@@ -230,7 +232,7 @@ class Map:
     """Shapes with their names and links, and the way between their points."""
 
     def __init__(self, title: str) -> None:
-        with ui.element("figure").classes("map"):
+        with ui.element("figure").classes("map") as self._figure:
             ui.label(title).classes("name")
             self._map = ui.leaflet(options={"attributionControl": False})
             self._map.layers.clear()  # NiceGUI's own one asks a server of the internet.
@@ -240,7 +242,12 @@ class Map:
         self._drawn: object = None
 
     def draw(self, places: Sequence[DrawnShape], *, is_a_way: bool = False) -> None:
-        """Draw these places; ``is_a_way``: in the order in which something was there."""
+        """Draw these places; ``is_a_way``: in the order in which something was there. Without any
+        the map is hidden.
+        """
+        self._figure.set_visibility(bool(places))
+        if not places:
+            return
         shown, note = chosen(places)
         drawn = drawing(shown, is_a_way=is_a_way)
         if drawn != self._drawn:
