@@ -241,13 +241,18 @@ class ShownTable:
             self.table = ui.table(
                 rows=[], columns=drawn, row_key=key or columns[0].name, pagination=rows_a_page
             ).props("flat dense wrap-cells hide-pagination")
-            link("as JSON", twin(path)).classes("twin").set_visibility(bool(path))
+            self._twin = link("as JSON", twin(path)).classes("twin")
+            self._twin.set_visibility(bool(path))
             self._more = ui.label(f"The first {most} are shown; there may be more.").classes("hint")
             self._more.set_visibility(False)
         with self.table.add_slot("no-data"):
             self._empty = ui.label("Loading …").classes("empty")
         self._said_when_empty = empty
         self.table.add_slot("body-cell", _CELL)
+
+    def name_twin(self, path: str) -> None:
+        """Name another operation that the rows come from."""
+        self._twin.props["href"] = twin(path)
 
     def add(
         self, name: str, title: str, do: Do, is_offered: Callable[[Row], bool] = lambda row: True

@@ -47,6 +47,7 @@ from sensorstream.history.store_reader import (
     EVERY,
     Behind,
     Choice,
+    CountedMessages,
     KeptMessage,
     QuarantineChoice,
     Quarantined,
@@ -210,8 +211,13 @@ class MemoryReader:
         ]
         return [each for each in kept if each.seq < (chosen.before or 9)][:limit]
 
-    def kept_messages(self, chosen: QuarantineChoice, limit: int) -> list[KeptMessage]:
-        return [OneMessage().life("m42").message]
+    def kept_messages(
+        self, chosen: QuarantineChoice, limit: int
+    ) -> tuple[list[KeptMessage], int | None]:
+        return [OneMessage().life("m42").message], None
+
+    def count_messages(self, chosen: QuarantineChoice, most: int) -> CountedMessages:
+        return CountedMessages(60, ((23_000_000, Status.ACCEPTED, 3), (23_000_000, None, 1)), NOW)
 
     def content_of_message(self, name: str) -> bytes:
         raise UnknownMessage(f"there is no message '{name}'")

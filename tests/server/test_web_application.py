@@ -6,6 +6,7 @@ import httpx
 
 PATHS = {
     "/messages": {"get", "post"},
+    "/messages/counts": {"get"},
     "/messages/{id}": {"get"},
     "/messages/{id}/content": {"get"},
     "/messages/batch": {"post"},
