@@ -150,12 +150,13 @@ def _of_history(asked: _Asked, text: str) -> dict[str, str]:
     engine = {ARCHIVE: "DuckDB plans", SPARK: "Spark starts and plans"}.get(place)
     with opened(settings, f"{engine or 'PostgreSQL plans'} the query") as (url, _, _):
         if place == SPARK:
+            from sensorstream.history.asking.split_question import sql_question
             from sensorstream.spark.history_snapshot import HistoryPlace
             from sensorstream.spark.launch import spark_session
             from sensorstream.spark.sparql import spark_query
 
             where = HistoryPlace(url, settings.archive.folder)
-            spark_query.check(question)
+            spark_query.check(sql_question(question))
             with spark_session(settings.spark) as spark:
                 found = spark_query.plan_of(spark, where, question)
         elif place == ARCHIVE:

@@ -228,6 +228,7 @@ def _of_history(asked: _Asked, settings: Settings, out: IO[bytes]) -> str:
     from sensorstream.history.asking import answer_formats
     from sensorstream.history.asking.checked_question import ARCHIVE, SPARK, read_question
     from sensorstream.history.asking.query_run import AskingLimits, answered
+    from sensorstream.history.asking.split_question import sql_question
 
     scope = asked.scope
     line = settings.time.timeline
@@ -240,7 +241,7 @@ def _of_history(asked: _Asked, settings: Settings, out: IO[bytes]) -> str:
             from sensorstream.spark.sparql.spark_query import ask, check
 
             say("Spark starts and answers")
-            check(question)
+            check(sql_question(question))
             place = HistoryPlace(url, settings.archive.folder)
             with spark_session(settings.spark) as spark:
                 answer = ask(spark, place, question, row_limit=limits.rows)

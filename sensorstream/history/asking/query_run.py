@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from time import monotonic
 from typing import Final
@@ -22,6 +22,7 @@ from sensorstream.history.asking.history_relations import (
     tell_spans,
 )
 from sensorstream.history.asking.query_answer import Answer, answer_of, limited
+from sensorstream.history.asking.split_question import in_parts, sql_question
 from sensorstream.history.read_only_sql import (
     bounded,
     described,
@@ -55,14 +56,13 @@ class AskingLimits:
     rows: int
 
 
-@contextmanager
 def answered(
     url: str,
     question: CheckedQuestion,
     limits: AskingLimits,
     live: LiveSource | None = None,
     stop: Stop | None = None,
-) -> Iterator[Answer]:
+) -> AbstractContextManager[Answer]:
     """Answer a question to history, on one snapshot; its rows are read within the block.
 
     ``url`` is the history's; ``live`` adds the present to the question; ``stop`` ends it early.
@@ -73,13 +73,18 @@ def answered(
         UnsupportedQuery: SQL cannot express a part of it with the same meaning.
         HistoryError: the database cannot be reached.
     """
-    with _compiled(url, question, limits, live, stop) as (cursor, query, ends):
-        text = text_of(query.tree, POSTGRES)
-        with explained(text):
-            cursor.execute(f"declare answer no scroll cursor for {text}")
-        columns = described(cursor, text)
-        batches = fetched(cursor, columns, text, ends - monotonic())
-        yield answer_of(query, limited(bounded(batches), limits.rows))
+
+    @contextmanager
+    def ask(asked: CheckedQuestion) -> Iterator[Answer]:
+        with _compiled(url, asked, limits, live, stop) as (cursor, query, ends):
+            text = text_of(query.tree, POSTGRES)
+            with explained(text):
+                cursor.execute(f"declare answer no scroll cursor for {text}")
+            columns = described(cursor, text)
+            batches = fetched(cursor, columns, text, ends - monotonic())
+            yield answer_of(query, limited(bounded(batches), limits.rows))
+
+    return in_parts(question, ask, seconds=limits.timeout, most=limits.rows)
 
 
 def plan_of(
@@ -96,7 +101,7 @@ def plan_of(
     ``analyze``: run it, so that the plan has the actual rows and times. Raises QueryError,
     UnsupportedQuery and HistoryError as :func:`answered` does.
     """
-    with _compiled(url, question, limits, live, stop) as (cursor, query, _):
+    with _compiled(url, sql_question(question), limits, live, stop) as (cursor, query, _):
         options = "analyze, buffers" if analyze else "costs"
         with explained(""):
             cursor.execute(f"explain ({options}) {text_of(query.tree, POSTGRES)}")

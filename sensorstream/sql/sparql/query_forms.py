@@ -12,8 +12,7 @@ from sensorstream.model.terms import IRI, BlankNode, Literal, Term
 from sensorstream.network.expressions.expression_functions import with_base
 from sensorstream.sparql import algebra
 from sensorstream.sparql.algebra import PatternTerm, Query, TriplePattern, Variable
-from sensorstream.sparql.extensions import EXTENSIONS
-from sensorstream.sparql.place_functions import PLACE_AGGREGATES
+from sensorstream.sparql.extensions import beyond_sql
 from sensorstream.sparql.rewrite import rewritten
 from sensorstream.sparql.walk import nodes, visible
 from sensorstream.sql.sparql.compiled_query import (
@@ -84,6 +83,11 @@ def compile_query(query: Query, scope: QueryRelations) -> SqlQuery:
         UnsupportedQuery: part of the query cannot be said in SQL with the same meaning, or it is
             nested too deeply, or too large.
     """
+    if (name := beyond_sql(query)) is not None:
+        raise UnsupportedQuery(
+            f"<{name}>(): SQL does not have this function: ask the same with --on history or the "
+            "window, or select what it needs and compute it on the rows"
+        )
     _check_size(query)
     try:
         return _compiled(query, scope)
@@ -101,13 +105,6 @@ def _check_size(query: Query) -> None:
     values = arguments = 0
     for node in nodes(query):
         match node:
-            case algebra.FunctionCall(name) | algebra.Aggregate(name) if (
-                name in EXTENSIONS or name in PLACE_AGGREGATES
-            ):
-                raise UnsupportedQuery(
-                    f"<{name}>(): SQL does not have this function; queries over the window do: "
-                    "ask the window, or select what it needs and compute it on the rows"
-                )
             case algebra.Values(variables, rows):
                 values += max(1, len(variables)) * len(rows)
             case (
