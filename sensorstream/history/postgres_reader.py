@@ -31,7 +31,6 @@ from sqlalchemy import (
 )
 
 from sensorstream.alerts.alert_records import LoggedDelivery, RaisedAlert
-from sensorstream.engine.outcome import Status
 from sensorstream.errors import Contradiction, QueryError, UnknownAlert, UnknownMessage
 from sensorstream.history.database import limited, record, rows_of
 from sensorstream.history.incidents import ALERT, raised_alert
@@ -60,7 +59,7 @@ from sensorstream.history.webhook_store import OF_ALERTS, logged_deliveries
 from sensorstream.journal.message import TakeMessage, origin_of_replay, replay_of
 from sensorstream.journal.records import number_of_message
 from sensorstream.model import rdf
-from sensorstream.model.events import Evidence, Provenance
+from sensorstream.model.events import Evidence, Provenance, Status
 from sensorstream.model.terms import IRI, BlankNode, Subject
 from sensorstream.model.timeline import Instant
 

@@ -10,12 +10,12 @@ from types import MappingProxyType
 from typing import Any
 
 from sensorstream.engine.engine_queries import EngineReport
-from sensorstream.engine.outcome import Outcome, Status, counts
+from sensorstream.engine.outcome import Outcome, counts
 from sensorstream.errors import Contradiction, Inconsistent, few, shortened
 from sensorstream.journal.message import TakeMessage
 from sensorstream.journal.records import Effects, MessageStatus, OntologyVersion, Record, Settled
 from sensorstream.journal.takeover import PutOntology
-from sensorstream.model.events import Alert, Cleared, Departure, Ended
+from sensorstream.model.events import Alert, Cleared, Departure, Ended, Status
 
 
 def facts_of(outcome: Outcome) -> dict[str, Any]:

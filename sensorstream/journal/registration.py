@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from typing import ClassVar, Final, Self
 
 from sensorstream.engine.notices import STOPPED
-from sensorstream.engine.outcome import Outcome, Status
+from sensorstream.engine.outcome import Outcome
 from sensorstream.errors import QueryConflict, QueryError, SensorStreamError, UnknownQuery
 from sensorstream.journal.entry import Change, Entry, Target, json_content
 from sensorstream.journal.records import Record
-from sensorstream.model.events import Cleared, Message
+from sensorstream.model.events import Cleared, Message, Status
 from sensorstream.model.webhook_definition import WebhookDefinition
 
 MOST_QUERIES: Final = 1000

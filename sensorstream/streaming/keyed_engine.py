@@ -12,7 +12,7 @@ from typing import Final
 from sensorstream.app.control.rule_exchange import Exchange
 from sensorstream.app.control.wiring import Deployment, build_machine
 from sensorstream.engine.checkpoint import dump, load
-from sensorstream.engine.outcome import Outcome, Status
+from sensorstream.engine.outcome import Outcome
 from sensorstream.engine.query_alerts import KIND
 from sensorstream.history.effects_writer import EngineStanding
 from sensorstream.history.journal_rows import journal_rows, record_of
@@ -20,6 +20,7 @@ from sensorstream.journal.entry_effects import effects_of
 from sensorstream.journal.kinds import replay
 from sensorstream.journal.message import PassTime, TakeMessage
 from sensorstream.journal.records import Effects, Record
+from sensorstream.model.events import Status
 from sensorstream.model.waits import Waits
 from sensorstream.streaming.key_routing import CONTROLS, TIME
 from sensorstream.streaming.worker_messages import EnginePlace

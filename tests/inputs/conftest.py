@@ -14,12 +14,12 @@ import pytest
 from prometheus_client import CollectorRegistry
 
 from sensorstream.app.life.entry_queue import HERE, MessageSender
-from sensorstream.engine.outcome import Outcome, Status
+from sensorstream.engine.outcome import Outcome
 from sensorstream.errors import MalformedMessage, RepeatedMessage, Unavailable
 from sensorstream.inputs.inputs import RunningInput, reader_of
 from sensorstream.inputs.intake import InputMetrics, Intake
 from sensorstream.logs import concerned
-from sensorstream.model.events import Message
+from sensorstream.model.events import Message, Status
 from sensorstream.settings.endpoints import Input
 from sensorstream.settings.settings_file import load_settings
 

@@ -25,7 +25,7 @@ from sensorstream.app.life.metrics import Metrics
 from sensorstream.app.questions.individuals import IndividualView, WindowView
 from sensorstream.app.questions.one_time_questions import Asking, RunningQuestions
 from sensorstream.clock import SystemClock
-from sensorstream.engine.outcome import Outcome, Status, Timings
+from sensorstream.engine.outcome import Outcome, Timings
 from sensorstream.errors import (
     Contradiction,
     HistoryError,
@@ -55,7 +55,7 @@ from sensorstream.history.store_reader import (
 )
 from sensorstream.kb.graph_index import KnowledgeBase, Origin
 from sensorstream.mapping.xml_document import parse_document
-from sensorstream.model.events import Alert, Message
+from sensorstream.model.events import Alert, Message, Status
 from sensorstream.model.terms import IRI, Literal
 from sensorstream.model.timeline import Timeline
 from sensorstream.processes.forks import QuestionLimits

@@ -8,12 +8,11 @@ from dataclasses import replace
 from pathlib import Path
 
 from sensorstream.app.control.wiring import read_deployment
-from sensorstream.engine.outcome import Status
 from sensorstream.history.journal_rows import JournalRow, journal_rows
 from sensorstream.history.store import PostgresStore
 from sensorstream.journal.records import Effects, Record
 from sensorstream.journal.registration import RegisterQuery
-from sensorstream.model.events import Alert
+from sensorstream.model.events import Alert, Status
 from sensorstream.model.timeline import Timeline
 from sensorstream.settings.settings import Settings, ShapeSettings
 from sensorstream.shapes.shape_compiler import compile_shapes

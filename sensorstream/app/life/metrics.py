@@ -19,11 +19,12 @@ from prometheus_client import (
 from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
-from sensorstream.engine.outcome import Outcome, Status
+from sensorstream.engine.outcome import Outcome
 from sensorstream.errors import Overrun
 from sensorstream.journal.entry import Entry
 from sensorstream.journal.message import TakeMessage, Tick
 from sensorstream.journal.registration import QueryStopped, RegisterQuery
+from sensorstream.model.events import Status
 from sensorstream.reasoning.dl.dl_reasoner import ResilientReasoner
 from sensorstream.reasoning.rulesets.rule_reasoner import AtWork, RuleReasoner
 

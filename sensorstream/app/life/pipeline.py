@@ -32,7 +32,7 @@ from sensorstream.app.life.store_writes import (
     refusal_text,
 )
 from sensorstream.clock import Clock
-from sensorstream.engine.outcome import Outcome, Status
+from sensorstream.engine.outcome import Outcome
 from sensorstream.errors import (
     Busy,
     HistoryError,
@@ -49,6 +49,7 @@ from sensorstream.journal.records import Record, Store
 from sensorstream.journal.registration import QueryStopped, stops_of
 from sensorstream.kb.graph_index import Origin
 from sensorstream.logs import concerning
+from sensorstream.model.events import Status
 from sensorstream.model.timeline import Instant
 from sensorstream.settings.settings import LimitSettings
 

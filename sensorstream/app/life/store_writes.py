@@ -25,7 +25,7 @@ from sensorstream.clock import Clock
 from sensorstream.engine.checkpoint import dump
 from sensorstream.engine.engine import Engine
 from sensorstream.engine.engine_queries import EngineReport
-from sensorstream.engine.outcome import Outcome, Status
+from sensorstream.engine.outcome import Outcome
 from sensorstream.errors import HistoryError, SensorStreamError, Unavailable, Unstorable, shortened
 from sensorstream.journal.entry import Entry
 from sensorstream.journal.entry_effects import effects_of, in_order, reports_of
@@ -34,7 +34,7 @@ from sensorstream.journal.message import is_of_key
 from sensorstream.journal.records import Effects, Record, Store
 from sensorstream.kb.graph_index import Origin
 from sensorstream.logs import concerning
-from sensorstream.model.events import Message
+from sensorstream.model.events import Message, Status
 from sensorstream.model.timeline import Instant
 from sensorstream.processes.fork_once import run_apart
 

@@ -42,12 +42,12 @@ from sensorstream.alerts.poster import Attempt
 from sensorstream.app.life.entry_queue import WaitingEntry
 from sensorstream.clock import counter_start
 from sensorstream.engine.outcome import Outcome
-from sensorstream.engine.outcome import Status as MessageStatus
 from sensorstream.errors import SensorStreamError, SettingsError, shortened
 from sensorstream.history.store_reader import StoreReader
 from sensorstream.journal.message import TakeMessage
 from sensorstream.journal.records import Record
 from sensorstream.logs import trace_facts, without_secrets
+from sensorstream.model.events import Status as MessageStatus
 from sensorstream.settings.settings import TraceSettings
 
 _FACT: Final = "traceparent"

@@ -24,11 +24,11 @@ from sensorstream.cli.stories.story_wording import (
     triple_texts,
     turtle_triples,
 )
-from sensorstream.engine.outcome import Outcome, Status
+from sensorstream.engine.outcome import Outcome
 from sensorstream.errors import Position, SensorStreamError, StoryError
 from sensorstream.kb.graph_changes import KnowledgeChanges, QuadStore, quads_of
 from sensorstream.kb.graph_index import KnowledgeBase, Origin
-from sensorstream.model.events import Alert
+from sensorstream.model.events import Alert, Status
 from sensorstream.model.terms import Term, Triple
 from sensorstream.network.exact_values import repeated
 from sensorstream.shapes.shape_compiler import ShapeQuery

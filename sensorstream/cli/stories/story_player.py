@@ -39,7 +39,7 @@ from sensorstream.cli.stories.story_reader import (
 )
 from sensorstream.cli.stories.story_wording import turtle_triples
 from sensorstream.engine.engine import Engine
-from sensorstream.engine.outcome import Outcome, Status
+from sensorstream.engine.outcome import Outcome
 from sensorstream.errors import Position, SensorStreamError, StoryError, TermError
 from sensorstream.history.asking.checked_question import (
     AtInstant,
@@ -53,7 +53,7 @@ from sensorstream.kb.graph_index import Origin
 from sensorstream.kb.oxigraph_terms import term_of
 from sensorstream.language.rule_parser import parse
 from sensorstream.language.syntax import RuleFile
-from sensorstream.model.events import Ended, Event, Message
+from sensorstream.model.events import Ended, Event, Message, Status
 from sensorstream.model.terms import IRI, Triple
 from sensorstream.model.timeline import Instant, Timeline
 from sensorstream.model.vocabulary import (

@@ -18,9 +18,9 @@ from pathlib import Path
 from textwrap import dedent
 from typing import Final, TypeAlias
 
-from sensorstream.engine.outcome import Status
 from sensorstream.errors import Position, SettingsError, StoryError
 from sensorstream.language.rule_parser import parse
+from sensorstream.model.events import Status
 from sensorstream.sparql.query_parser import read_query
 
 _FENCE: Final = re.compile(r" {0,3}(?P<fence>`{3,}|~{3,})[ \t]*(?P<info>.*?)[ \t]*\Z")

@@ -29,9 +29,10 @@ from sensorstream.app.application import Application
 from sensorstream.app.life.pipeline import failed
 from sensorstream.app.questions.message_questions import MOST_INDIVIDUALS, KnownOrigin
 from sensorstream.client.operations import Operations
-from sensorstream.engine.outcome import Outcome, Status
+from sensorstream.engine.outcome import Outcome
 from sensorstream.errors import Busy, MessageTooLarge, Position, RepeatedMessage, SensorStreamError
 from sensorstream.history.store_reader import KeptMessage, QuarantineChoice
+from sensorstream.model.events import Status
 from sensorstream.server.access_rules import check_source
 from sensorstream.server.addresses import admitted
 from sensorstream.server.batches import JSON, LINES, read_batch

@@ -15,9 +15,10 @@ from starlette.concurrency import run_in_threadpool
 from sensorstream.app.application import Application
 from sensorstream.app.questions.message_questions import MOST, Replayed
 from sensorstream.client.operations import Operations
-from sensorstream.engine.outcome import Outcome, Status
+from sensorstream.engine.outcome import Outcome
 from sensorstream.errors import RepeatedMessage
 from sensorstream.history.store_reader import QuarantineChoice
+from sensorstream.model.events import Status
 from sensorstream.server.addresses import admitted
 from sensorstream.server.negotiation import xml_of
 from sensorstream.server.operation_routes import (
