@@ -185,7 +185,11 @@ class InvalidMessage(MessageError, code="invalid-message"):
 
 
 class ViolatedShapes(MessageError, code="violated-shapes"):
-    """The message violates shapes (``shapes.files``): the violations, or the whole report."""
+    """The message violates shapes (``shapes.files``) and is in quarantine, with the report."""
+
+
+class RefusedByShapes(ViolatedShapes, code="refused-by-shapes"):
+    """The message violates shapes (``shapes.files``) and is not in quarantine."""
 
 
 class MappingError(MessageError, code="mapping"):
