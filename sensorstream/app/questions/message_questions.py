@@ -14,13 +14,7 @@ from sensorstream.app.deployment_handle import Handle
 from sensorstream.app.life.entry_queue import MessageSender
 from sensorstream.app.questions.individuals import IndividualQuestions
 from sensorstream.engine.outcome import Outcome
-from sensorstream.errors import (
-    Busy,
-    RefusedByShapes,
-    RepeatedMessage,
-    SensorStreamError,
-    UnknownMessage,
-)
+from sensorstream.errors import Busy, RepeatedMessage, SensorStreamError, UnknownMessage
 from sensorstream.history.store_reader import NOT_WHOLE, Choice, KeptMessage, Left, QuarantineChoice
 from sensorstream.journal.message import origin_of_replay
 
@@ -126,12 +120,7 @@ class Messages:
             UnknownMessage: it is not in quarantine.
         """
         message = self._app.reader.kept_message(name)
-        refused = (message.facts or {}).get("error") or {}
-        if (
-            message.status not in NOT_WHOLE
-            or message.dismissed_at is not None
-            or refused.get("code") == RefusedByShapes.code
-        ):
+        if message.status not in NOT_WHOLE or message.dismissed_at is not None:
             raise UnknownMessage(f"message {message.id} is not in quarantine")
         found = self._app.reader.content_of_message(name) if content is None else content
         origin = origin_of_replay(message.id)
