@@ -192,7 +192,11 @@ class InvalidMessage(MessageError, code="invalid-message", page="use/mapping-rul
 
 
 class ViolatedShapes(MessageError, code="violated-shapes", page="use/shapes#while-data-come"):
-    """The message violates shapes (``shapes.files``): the violations, or the whole report."""
+    """The message violates shapes (``shapes.files``) and is in quarantine, with the report."""
+
+
+class RefusedByShapes(ViolatedShapes, code="refused-by-shapes"):
+    """The message violates shapes (``shapes.files``) and is not in quarantine."""
 
 
 class MappingError(

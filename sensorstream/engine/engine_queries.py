@@ -21,7 +21,7 @@ from operator import attrgetter
 from typing import Final, TypeAlias
 from urllib.parse import quote
 
-from sensorstream.engine.query_alerts import QueryAlerts, SolutionCounts
+from sensorstream.engine.query_alerts import Found, QueryAlerts, SolutionCounts
 from sensorstream.engine.reorder import Disorder
 from sensorstream.engine.stream_clock import ClockMoved, StreamClock
 from sensorstream.errors import (
@@ -237,12 +237,7 @@ class LiveQueries:
         return running
 
     def _start(
-        self,
-        name: str,
-        text: str,
-        *,
-        replaces: bool = False,
-        found: tuple[str, Instant] | None = None,
+        self, name: str, text: str, *, replaces: bool = False, found: Found | None = None
     ) -> ContinuousQuery:
         parsed = self._parsed(name, text)
         started = self.processor.register(

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
-from typing import Final
+from typing import Final, TypeAlias
 
 from sensorstream.model.events import Alert, Cleared
 from sensorstream.model.frozen import frozen
@@ -25,6 +25,8 @@ KIND: Final = "query"
 """The kind of these alerts; their ``rule`` is the name of the query."""
 MOST: Final = 1000
 """Alerts that one query raises at one time; a last one says how many more there would be."""
+Found: TypeAlias = tuple[str, Instant]
+"""The id of the alerts that a query raises when it begins, and their time."""
 _HOLE: Final = re.compile(r"\{\?(\w+)\}")
 
 
@@ -61,11 +63,10 @@ class QueryAlerts:
         # Alerts that end with their queries, by query and key, until an outcome tells of it.
         self._over: list[tuple[str, str | None]] = []
 
-    def begin(self, running: ContinuousQuery, found: tuple[str, Instant] | None = None) -> None:
+    def begin(self, running: ContinuousQuery, found: Found | None = None) -> None:
         """Begin with a query, maybe in place of one of its name. Solutions that it finds already
-        raise nothing, but with ``found`` (an id, and the present) they do, unless their alert is
-        open. Open alerts of the replaced query go on if the new one says when they end, and finds
-        them.
+        raise nothing, but with ``found`` they do, unless their alert is open. Open alerts of the
+        replaced query go on if the new one says when they end, and finds them.
         """
         query, name = running.query, running.name
         before = self._alerting.pop(name, None)

@@ -31,7 +31,13 @@ from sqlalchemy import (
 )
 
 from sensorstream.alerts.alert_records import LoggedDelivery, RaisedAlert
-from sensorstream.errors import Contradiction, QueryError, UnknownAlert, UnknownMessage
+from sensorstream.errors import (
+    Contradiction,
+    QueryError,
+    RefusedByShapes,
+    UnknownAlert,
+    UnknownMessage,
+)
 from sensorstream.history.database import limited, record, rows_of
 from sensorstream.history.incidents import ALERT, raised_alert
 from sensorstream.history.store_reader import (
@@ -301,6 +307,7 @@ def _of(query: _Query, chosen: QuarantineChoice) -> _Query:
         columns.kind == TakeMessage.kind,
         columns.status.in_([each.value for each in NOT_WHOLE]),
         columns.dismissed_at.is_(None),
+        _CODE.is_distinct_from(RefusedByShapes.code),
         ~exists().where(_replays.c.origin == literal(origin_of_replay("")).concat(columns.id)),
     )
     return _narrowed(query, chosen)

@@ -85,13 +85,8 @@ class RegisterQuery(Change):
     def make(self, target: Target, message: Message) -> Outcome:
         engine = target.engine
         now = message.received if engine.now is None else engine.now
-        engine.queries.register(
-            self.name,
-            self.text,
-            message.id,
-            replaces=self.replaces,
-            found=now if self.found else None,
-        )
+        at, told = now if self.found else None, (self.name, self.text, message.id)
+        engine.queries.register(*told, replaces=self.replaces, found=at)
         return _outcome(target, message, self.name)
 
     def fails_now(self, target: Target, record: Record, error: SensorStreamError) -> None:

@@ -65,8 +65,8 @@ class ShapeSettings:
     files: tuple[Path, ...] = _setting((), f"Files of shapes (SHACL): {RDF_ENDINGS}.")
     at_the_door: str = _setting(
         "note",
-        "A message that violates a shape: reject it with the reason, keep it in quarantine with "
-        "the whole report, or note it in its outcome.",
+        "A message that violates a shape: reject it for good, keep it in quarantine with the whole "
+        "report, or note it in its outcome.",
         DOOR_POLICIES,
     )
     live: bool = _setting(True, "Whether a violation in the window is an alert while it lasts.")

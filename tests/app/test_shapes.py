@@ -11,6 +11,7 @@ import pytest
 
 from sensorstream.app.application import Application
 from sensorstream.app.control.file_faults import faults
+from sensorstream.app.life.entry_queue import MessageSender
 from sensorstream.engine.outcome import Outcome
 from sensorstream.errors import RunsOnSpark, ShapesError, ViolatedShapes
 from sensorstream.history.journal_rows import journal_rows
@@ -151,6 +152,12 @@ def test_a_message_that_violates_a_shape_is_not_taken_in(
         sent(application, "s1", 1)
     with application.pipeline.lock:
         assert len(application.engine.window) == 0
+    kept = [each.code for each in application.reader.quarantined(10)]
+    assert kept == ([] if policy == "reject" else ["violated-shapes"])
+    sender = MessageSender("test")
+    # By its id each can be taken in anew.
+    with pytest.raises(ViolatedShapes):
+        application.messages.replay("m3", None, sender).result(60)
     # A warning alone is noted.
     outcome = sent(application, "s2", 2, "room='r' value='99'")
     assert outcome.status.value == "accepted"

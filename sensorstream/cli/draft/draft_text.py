@@ -67,15 +67,8 @@ def draft_of(
         for line in _guesses(each, _paths(each, prefixes))
     ]
     shapes = "\n".join(_shapes(plan, classes, start, name))
-    return Draft(
-        f"{ontology}\n",
-        f"{rules}\n",
-        f"{shapes}\n",
-        plan.timeline,
-        classes,
-        shape.left_out,
-        guesses,
-    )
+    told = plan.timeline, classes, shape.left_out, guesses
+    return Draft(f"{ontology}\n", f"{rules}\n", f"{shapes}\n", *told)
 
 
 def _prefixes(roots: Iterable[ElementKind], namespaces: Mapping[str | None, str]) -> dict[str, str]:
