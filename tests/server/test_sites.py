@@ -10,7 +10,7 @@ import pytest
 
 from sensorstream.app.application import Application
 from sensorstream.errors import SettingsError
-from sensorstream.server.addresses import KnownSites, check_origins
+from sensorstream.server.addresses import KnownSites, check_origins, check_tiles
 from sensorstream.settings.settings import ServerSettings
 
 MAP = "https://map.example.org"
@@ -148,3 +148,11 @@ def test_json_that_a_form_sends_as_text_is_not_read(client: httpx.Client) -> Non
 def test_what_is_no_origin_is_refused_in_the_settings(origin: str) -> None:
     with pytest.raises(SettingsError, match=r"server\.origins"):
         check_origins([origin])
+
+
+@pytest.mark.parametrize("end", ["/{z}/{x}", "/{z}/{x}/{y}.png; script-src *", "{z}{x}{y}"])
+def test_what_is_no_address_of_pictures_is_refused_in_the_settings(end: str) -> None:
+    for each in ("", f"{MAP}/{{z}}/{{x}}/{{y}}.png", "http://{s}.example.org:80/{z}/{y}/{x}?key=1"):
+        assert check_tiles(each) == each
+    with pytest.raises(SettingsError, match=r"server\.map_tiles"):
+        check_tiles(MAP + end)
