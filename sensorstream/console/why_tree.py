@@ -8,8 +8,8 @@ from typing import Any, Final
 from nicegui import ui
 
 from sensorstream.console import page_addresses
-from sensorstream.console.elements import Listing, link
-from sensorstream.console.page_addresses import short
+from sensorstream.console.elements import FactList, Listing, link, show
+from sensorstream.console.shown_values import Piece, terms
 
 _BASES: Final = {
     "said": "said by a message",
@@ -41,8 +41,7 @@ def show_alert(why: Mapping[str, Any]) -> None:
                 ui.label(f", line {at['line']}").classes("inline")
         Listing(str(rule["text"]), f"Rule {rule['name']}")
     if because is not None:
-        for name, value in because["bindings"].items():
-            ui.label(f"?{name} = {short(str(value))}").tooltip(str(value))
+        FactList().show({f"?{name}": terms(value) for name, value in because["bindings"].items()})
         _show(because["statements"])
         if because["left_out"]:
             ui.label(f"{because['left_out']} more statements are not kept.")
@@ -64,8 +63,7 @@ def _node(node: Mapping[str, Any], left: Iterator[int], *, is_open: bool = False
         if is_open:
             part.props("open")
         with ui.element("summary"):
-            ui.label(short(node["statement"])).classes("inline").tooltip(node["statement"])
-            ui.label(f" {heading(node)}").classes("inline basis")
+            show([*terms(node["statement"]), Piece(heading(node), look="basis")])
         if node["message_id"]:
             with ui.element("p"):
                 link(
