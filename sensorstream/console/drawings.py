@@ -38,7 +38,7 @@ def _chart(
     shared = {
         "title": {"text": title, "left": 0, "textStyle": {"fontSize": 13}},
         "animation": False,
-        "grid": {"left": left, "right": 15, "top": 35, "bottom": _BOTTOM},
+        "grid": {"left": left, "right": 15, "top": 40, "bottom": _BOTTOM},
     }
     chart = ui.echart({**shared, **options}, on_point_click=on_point_click, renderer="svg")
     chart.classes("chart").props("role=img").props["aria-label"] = title

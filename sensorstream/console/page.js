@@ -92,16 +92,18 @@ const page = {
         L.control.attribution({ prefix: false }).addAttribution(credit).addTo(map);
       }
     }
+    const isNamed = features.length < 25 && features.every((each) => each.properties.kind !== "way");
     const east = (x) => (isGlobe ? west + ((((x - west) % 360) + 360) % 360) : x);
     const shapes = L.geoJSON(features, {
       coordsToLatLng: ([x, y]) => L.latLng(y, east(x)),
       style: ({ properties }) => ({ className: properties.kind }),
       pointToLayer: ({ properties }, at) =>
-        L.circleMarker(at, { radius: properties.kind === "now" ? 7 : 4 }),
+        L.circleMarker(at, { radius: properties.kind === "now" ? 7 : 5 }),
       onEachFeature({ properties }, layer) {
         const name = document.createElement("span");
         name.textContent = properties.name;
-        if (properties.name) layer.bindTooltip(name, { sticky: true });
+        const beside = { permanent: true, direction: "right", offset: [6, 0], className: "tag" };
+        if (properties.name) layer.bindTooltip(name, isNamed ? beside : { sticky: true });
         if (properties.there) layer.on("click", () => location.assign(properties.there));
       },
     });

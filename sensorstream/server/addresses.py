@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
@@ -226,6 +227,22 @@ def check_origins(
                 f"{setting}: expected sites such as https://map.example.org, not '{each}'"
             )
     return origins
+
+
+_TILES: Final = re.compile(r"https?://(?:\{s\}\.)?[\w.-]+(?::\d+)?/[^\s\"';<>]*")
+
+
+def check_tiles(address: str) -> str:
+    """The address of pictures of the ground; "" for none.
+
+    Raises:
+        SettingsError: it is no address with ``{z}``, ``{x}`` and ``{y}``.
+    """
+    fits = _TILES.fullmatch(address) and all(each in address for each in ("{z}", "{x}", "{y}"))
+    if address and not fits:
+        expected = "https://tile.example.org/{z}/{x}/{y}.png"
+        raise SettingsError(f"server.map_tiles: expected an address as {expected}, not '{address}'")
+    return address
 
 
 def _plain(name: str) -> str:

@@ -270,6 +270,10 @@ class ServerSettings:
     read_origins: tuple[str, ...] = _setting(
         (), "Web sites whose pages may read and ask it, without more; * is every site."
     )
+    map_tiles: str = _setting(
+        "", "Pictures of the ground for maps, as https://tile.example.org/{z}/{x}/{y}.png."
+    )
+    map_credit: str = _setting("", "The credit that their licence asks for, which maps show.")
     max_message_bytes: int = _setting(1_048_576, "The largest message accepted, in bytes.")
     max_depth: int = _setting(64, "The deepest nesting of elements accepted.")
 

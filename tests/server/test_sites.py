@@ -10,7 +10,7 @@ import pytest
 
 from sensorstream.app.application import Application
 from sensorstream.errors import SettingsError
-from sensorstream.server.addresses import KnownSites, check_origins
+from sensorstream.server.addresses import KnownSites, check_origins, check_tiles
 from sensorstream.settings.settings import ServerSettings
 
 MAP = "https://map.example.org"
@@ -227,3 +227,11 @@ def test_every_site_may_read_if_the_settings_say_so(
     check_origins(["*", MAP], "server.read_origins", "*")
     with pytest.raises(SettingsError, match=r"server\.read_origins"):
         check_origins(["*.example.org"], "server.read_origins", "*")
+
+
+@pytest.mark.parametrize("end", ["/{z}/{x}", "/{z}/{x}/{y}.png; script-src *", "{z}{x}{y}"])
+def test_what_is_no_address_of_pictures_is_refused_in_the_settings(end: str) -> None:
+    for each in ("", f"{MAP}/{{z}}/{{x}}/{{y}}.png", "http://{s}.example.org:80/{z}/{y}/{x}?key=1"):
+        assert check_tiles(each) == each
+    with pytest.raises(SettingsError, match=r"server\.map_tiles"):
+        check_tiles(MAP + end)
