@@ -24,7 +24,7 @@ import pyoxigraph as ox
 from lxml import etree
 
 from sensorstream.errors import OntologyError, Position, TermError
-from sensorstream.kb.graph_text import syntax_of
+from sensorstream.kb.graph_text import quads_in, syntax_of
 from sensorstream.kb.oxigraph_terms import triple_from_oxigraph
 from sensorstream.model.rdf_formats import RDF_FORMATS, RDF_TYPES
 from sensorstream.model.terms import IRI, Triple
@@ -69,8 +69,6 @@ _PACKED: Final = (
     (b"BZh", "bzip2"),
     (b"\xfd7z", "xz"),
 )
-_BRACKET: Final = re.compile(rb'"(?:[^"\\]|\\.)*"|[\[\]{}]', re.S)
-_DEEPEST: Final = 256
 _QUOTED: Final = re.compile(r"'([^']+)'")
 
 
@@ -124,7 +122,6 @@ def parse_document(file: Path, content: bytes) -> Iterator[Triple]:
     if suffix in _FUNCTIONAL_SUFFIXES or _FUNCTIONAL.match(head):
         return read_owl_xml(file, read_functional(file, text.decode()))
     if suffix in _JSON_SUFFIXES or (suffix in _XML_SUFFIXES and _JSON.match(head)):
-        _check_depth(file, text)
         return _parse_rdf(file, text, ox.RdfFormat.JSON_LD)
     kind = "text/turtle" if suffix in _XML_SUFFIXES else RDF_TYPES[suffix]
     return _parse_rdf(file, text, syntax_of(kind))
@@ -151,20 +148,6 @@ def _as_utf8(file: Path, content: bytes, encoding: str | None) -> bytes:
             position=Position(str(file), line, column),
         ) from None
     return text.encode() if encoding else content
-
-
-def _check_depth(file: Path, content: bytes) -> None:
-    """Refuse JSON that is nested deeper than XML may be: contexts in contexts cost its square."""
-    depth = 0
-    for found in _BRACKET.finditer(content):
-        sign = found[0]
-        depth += (sign in b"[{") - (sign in b"]}")
-        if depth > _DEEPEST:
-            line = content.count(b"\n", 0, found.start()) + 1
-            column = found.start() - content.rfind(b"\n", 0, found.start())
-            raise OntologyError(
-                f"nested deeper than {_DEEPEST}", position=Position(str(file), line, column)
-            )
 
 
 def _parse_xml_document(file: Path, content: bytes) -> Iterator[Triple]:
@@ -198,7 +181,7 @@ def parse_xml(file: Path, content: bytes) -> etree._Element:
 def _parse_rdf(file: Path, content: bytes, kind: ox.RdfFormat) -> Iterator[Triple]:
     base = file.resolve().as_uri()
     try:
-        for quad in ox.parse(input=content, format=kind, base_iri=base):
+        for quad in quads_in(content, kind, base):
             if quad.graph_name != ox.DefaultGraph():
                 raise OntologyError(
                     f"{file}: has a graph with a name ({quad.graph_name}): expected one graph"

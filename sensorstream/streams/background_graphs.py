@@ -11,7 +11,7 @@ from urllib.parse import unquote, urlsplit
 import pyoxigraph as ox
 
 from sensorstream.errors import BackgroundError, Position, TermError
-from sensorstream.kb.graph_text import renamed, syntax_of
+from sensorstream.kb.graph_text import quads_in, renamed, syntax_of
 from sensorstream.kb.triple_index import TripleIndex
 from sensorstream.model.rdf_formats import RDF_TYPES
 from sensorstream.model.terms import IRI, Triple
@@ -113,7 +113,7 @@ def _statements(file: Path, number: int) -> list[tuple[Triple, IRI | None]]:
     syntax, base = syntax_of(kind), file.resolve().as_uri()
     found = []
     try:
-        for quad in ox.parse(input=file.read_bytes(), format=syntax, base_iri=base):
+        for quad in quads_in(file.read_bytes(), syntax, base):
             parts = (quad.subject, quad.predicate, quad.object)
             # Blank nodes of different files are different.
             triple = cast(Triple, tuple(renamed(each, f"s{number}-") for each in parts))

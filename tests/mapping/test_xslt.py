@@ -117,6 +117,10 @@ def test_other_formats_become_an_event_and_may_not_name_a_graph(media_type: str,
     assert triples(stylesheet(f'{output}<xsl:template match="/">{text}\n</xsl:template>')) == [
         (IRI("u:a"), IRI("u:p"), Literal("é"))
     ]
+    if media_type == "ld+json":
+        deep = '{"@graph":[' * 9999
+        with pytest.raises(MappingError, match=r"output is not JSON-LD: .*nested deeper than 256"):
+            apply(stylesheet(f'{output}<xsl:template match="/">{deep}</xsl:template>'))
     if media_type == "trig":
         named = f"&lt;u:g&gt; {{ {text} }}"
         with pytest.raises(MappingError, match="its output names a graph, <u:g>: expected none"):
