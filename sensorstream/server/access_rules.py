@@ -69,6 +69,8 @@ _OTHERS: Final[Mapping[tuple[str, str], Needs]] = {
     ("GET", "/sparql/plan"): "ask",
     ("GET", "/graphs"): "ask",
     ("GET", "/graphs/{name}"): "ask",
+    ("GET", "/sensorthings/v1.1"): "read",
+    ("GET", "/sensorthings/v1.1/{path}"): "ask",
     ("GET", "/alerts/stream"): "read",
     ("GET", "/individuals"): "read",
     ("GET", "/rules/{name}/versions"): "read",
@@ -101,7 +103,10 @@ class RoutedOperations:
             known.setdefault(path, {})[method] = rule
         self._exact = {path: told for path, told in known.items() if "{" not in path}
         self._patterns = [
-            (compile_path(path)[0], path, told) for path, told in known.items() if "{" in path
+            # As the description has it; the route takes slashes, too.
+            (compile_path(path.replace("{path}", "{path:path}"))[0], path, told)
+            for path, told in known.items()
+            if "{" in path
         ]
 
     def find(self, path: str) -> tuple[str, Mapping[str, AccessRule]]:

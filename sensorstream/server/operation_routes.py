@@ -31,8 +31,10 @@ from sensorstream.model.timeline import Timeline
 Endpoint = TypeVar("Endpoint", bound=Callable[..., Any])
 
 # Whose clients add parameters of their own: SPARQL's (format, output, ...), and those that ask
-# for health and numbers.
-_OPEN: Final = frozenset({"/sparql", "/soap", "/healthz", "/readyz", "/metrics"})
+# for health and numbers; SensorThings refuses others in its own words.
+_OPEN: Final = frozenset(
+    {"/sparql", "/soap", "/healthz", "/readyz", "/metrics", "/sensorthings/v1.1/{path:path}"}
+)
 
 
 def routed(

@@ -108,6 +108,7 @@ _HTTP_CODES: Final[Mapping[int, str]] = {
     422: "invalid-request",
     431: "header-too-large",
     500: "internal",
+    501: "not-implemented",
     503: "unavailable",
 }
 

@@ -36,6 +36,7 @@ from sensorstream.server.rest import (
     queries_routes,
     questions_routes,
     rules_routes,
+    sensorthings_routes,
     versioned_routes,
     webhooks_routes,
     why_routes,
@@ -68,6 +69,7 @@ _ROUTES = (
     rules_routes.routes,
     quarantine_routes.routes,
     queries_routes.routes,
+    sensorthings_routes.routes,
     health_routes.routes,
 )
 _PROBLEM = {

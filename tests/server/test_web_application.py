@@ -19,6 +19,8 @@ PATHS = {
     "/jobs": {"get", "post"},
     "/jobs/{job_id}": {"get", "delete"},
     "/jobs/{job_id}/result": {"get"},
+    "/sensorthings/v1.1": {"get"},
+    "/sensorthings/v1.1/{path}": {"get"},
     "/alerts": {"get"},
     "/audit": {"get"},
     "/settings": {"get"},
