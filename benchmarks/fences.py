@@ -19,8 +19,7 @@ from typing import Final
 import shapely
 
 from sensorstream.app.control.wiring import build_machine, read_deployment
-from sensorstream.engine.outcome import Status
-from sensorstream.model.events import Message
+from sensorstream.model.events import Message, Status
 from sensorstream.settings.settings import (
     OntologySettings,
     ReasoningSettings,
