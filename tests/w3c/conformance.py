@@ -12,6 +12,7 @@ from typing import Final
 
 from tests.mapping.rml.suite import CONTRADICTIONS, RmlCase, fault_of_rml, rml_cases
 from tests.mapping.rml.suite import MISSING as NO_RML
+from tests.server.sensorthings.requirements import failed_requests, sensorthings_section
 from tests.w3c.checks import fault
 from tests.w3c.deviations import DEVIATIONS
 from tests.w3c.entailment_page import failed_entailments, section
@@ -79,6 +80,7 @@ def main() -> int:
     wrong |= (mapped := {each.name: fault_of_rml(each) for each in rml_cases()})
     wrong |= (entailed := failed_entailments())
     wrong |= (shaped := failed_shapes())
+    wrong |= (asked := failed_requests())
     lines = (
         *counted("suite | kind", _COLUMNS, ((_group(e), _labels(e, wrong)) for e in cases())),
         *(_DEVIATIONS, *reasons("tests", DEVIATIONS), ""),
@@ -90,6 +92,7 @@ def main() -> int:
         *counted("suite", _RML_COLUMNS, ((e.group, _rml(e, mapped)) for e in rml_cases())),
         *("", *reasons("contradictory", CONTRADICTIONS), ""),
         *shacl_section(shaped),
+        *sensorthings_section(asked),
     )
     PAGE.write_text(_INTRODUCTION + "\n".join(lines))
     told = {name: why for name, why in wrong.items() if why and name not in CONTRADICTIONS}

@@ -184,7 +184,7 @@ class EntityAnswers:
             kept = [each for each in options.text if each[0] != "$skip"]
             asked = [*kept, ("$skip", str(options.skip + size))]
             told["@iot.nextLink"] = f"{url}?{urlencode(asked, safe=_SAFE, quote_via=quote)}"
-        return told, keys[:size]
+        return told, list(dict.fromkeys(keys[:size]))
 
     def _entities(
         self, kind: EntitySet, keys: Sequence[Key], options: QueryOptions
