@@ -33,6 +33,8 @@ from sensorstream.server.sensorthings.entity_sets import IDS, SEPARATOR, EntityS
 from sensorstream.server.sensorthings.query_options import MOST_ENTITIES, QueryOptions
 
 _PAGE: Final = 100
+_AT_ONCE: Final = 50
+"""Entities of a question for values: it names each up to fifteen times, and 2,000 names at most."""
 _LONGEST: Final = 8
 """Parts of a path."""
 _MOST_QUESTIONS: Final = 1_000
@@ -242,15 +244,13 @@ class EntityAnswers:
     ) -> dict[Key, dict[str, Any]]:
         """The properties of entities; of several values, the one whose text comes first."""
         least: dict[tuple[Key, str], Term] = {}
-        rows = (
-            self._ask(values_of(FoundEntities(kind, kind.parts), names, keys))
-            if keys and names
-            else []
-        )
-        for *parts, number, value in rows:
-            if value is not None:
-                at = tuple(map(str, parts)), names[_json(number, "value")]
-                least[at] = min(least.get(at, value), value)
+        found = FoundEntities(kind, kind.parts)
+        for start in range(0, len(keys) if names else 0, _AT_ONCE):
+            some = keys[start : start + _AT_ONCE]
+            for *parts, n, value in self._ask(values_of(found, names, some)):
+                if value is not None:
+                    at = tuple(map(str, parts)), names[_json(n, "value")]
+                    least[at] = min(least.get(at, value), value)
         told: dict[Key, dict[str, Any]] = {key: {} for key in keys}
         for key, entity in told.items():
             for name in names:
@@ -312,11 +312,12 @@ def _json(value: Term | None, form: str) -> Any:
     if form == "place":
         return _place(value)
     known = value.known if form == "value" else None
+    if isinstance(known, Decimal) and known == known.to_integral_value():
+        return int(known)
+    if isinstance(known, float | Decimal) and math.isfinite(float(known)):
+        return float(known)
     if isinstance(known, bool | int):
         return known
-    if isinstance(known, float | Decimal) and math.isfinite(known):
-        number = float(known)
-        return int(number) if isinstance(known, Decimal) and number.is_integer() else number
     return value.lexical
 
 

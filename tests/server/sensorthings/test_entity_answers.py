@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -335,3 +336,38 @@ def test_an_entity_with_several_values_is_there_once_with_the_first() -> None:
     assert [each["name"] for each in page["value"]] == ["A mast", "Buoy"]
     (found,) = naive.get(ask, "Things", [("$filter", "name eq 'Mât'")])["value"]
     assert found["name"] == "A mast"
+
+
+@pytest.mark.parametrize(
+    ("written", "shown"),
+    [
+        ("1.50", 1.5),
+        ("2.0", 2),
+        ("1" * 400 + ".5", "1" * 400 + ".5"),
+        ("9007199254740993.0", 9007199254740993),
+        ("'NaN'^^xsd:double", "NaN"),
+        ("1e400", "INF"),
+        ("'x'^^xsd:integer", "x"),
+        ("true", True),
+        ("'ä'@de", "ä"),
+        ("'2024-01-01'^^xsd:date", "2024-01-01"),
+    ],
+)
+def test_a_result_is_json_of_its_value(written: str, shown: object) -> None:
+    data = f"{naive.PREFIXES} :o a sosa:Observation ; sosa:hasSimpleResult {written} ."
+    found = naive.get(naive.asking(naive.loaded(data)), f"Observations('{E}o')/result")
+    assert found == {"result": shown}
+    assert json.loads(json.dumps(found, allow_nan=False)) == found
+
+
+def test_a_page_is_read_in_pieces_that_history_reads(postgres_asks: Any) -> None:
+    names = range(101)
+    data = naive.PREFIXES + "".join(
+        f":s{n} sosa:observes :p . :t{n % 2} sosa:hosts :s{n} .\n" for n in names
+    )
+    with postgres_asks(data) as rows:
+        options = [("$top", "100"), ("$expand", "Thing($select=name)")]
+        page = naive.get(in_sparql(rows), "Datastreams", options)
+    assert len(page["value"]) == 100
+    assert "@iot.nextLink" in page
+    assert {each["Thing"]["name"] for each in page["value"]} == {f"{E}t0", f"{E}t1"}
