@@ -119,6 +119,12 @@ def _key_of(text: str | None, kind: EntitySet) -> Key:
     raise HTTPException(404, f"there is no such entity in {kind.name}")
 
 
+class _Entity(dict[str, Any]):
+    """An entity as JSON; ``weight`` is the number of entities that are written for it."""
+
+    weight = 1
+
+
 class EntityAnswers:
     """Answers of one request, on one snapshot.
 
@@ -129,7 +135,7 @@ class EntityAnswers:
     def __init__(self, ask: Callable[[str], list[Row]], base: str, most: int) -> None:
         self._ask_rows = ask
         self._base = base
-        self._left = self._most = most
+        self._most = most
         self._questions = 0
 
     def answer(self, path: EntityPath, options: QueryOptions) -> Any:
@@ -190,21 +196,14 @@ class EntityAnswers:
 
     def _entities(
         self, kind: EntitySet, keys: Sequence[Key], options: QueryOptions
-    ) -> list[dict[str, Any]]:
-        self._left -= len(keys)
-        if self._left < 0:
-            raise Overrun(
-                f"the answer has more than {self._most} entities: ask for fewer ($top), or expand "
-                "less (limits.question_rows)"
-            )
+    ) -> list[_Entity]:
         selected = _selected(kind, options)
         names = [each for each in kind.properties if each.partition("/")[0] in selected]
         told = []
         for key, values in self._values(kind, keys, names).items():
             own = self._link_of(kind, key)
             control = {_ID: SEPARATOR.join(key), _SELF: own}
-            entity: dict[str, Any] = {e: v for e, v in control.items() if e in selected}
-            entity |= values
+            entity = _Entity({e: v for e, v in control.items() if e in selected} | values)
             for name in kind.links:
                 if name in selected and name not in options.expand:
                     entity[f"{name}@iot.navigationLink"] = f"{own}/{name}"
@@ -214,30 +213,43 @@ class EntityAnswers:
                 raise unknown(kind, name, kind.links, inner.place)
             if keys:
                 self._expand(kind, dict(zip(keys, told, strict=True)), name, inner)
+        self._weight(told)
         return told
 
     def _expand(
-        self, kind: EntitySet, told: Mapping[Key, dict[str, Any]], name: str, options: QueryOptions
+        self, kind: EntitySet, told: Mapping[Key, _Entity], name: str, options: QueryOptions
     ) -> None:
         link, source = kind.links[name], FoundEntities(kind, kind.parts)
-        if not link.one:
-            for key, entity in told.items():
-                found = by_link(source, link, "t", source.among([key]))
-                page, of = self._page(found, options, f"{self._link_of(kind, key)}/{name}")
-                entity.update({f"{name}{each}": value for each, value in page.items()})
-                entity[name] = self._entities(found.kind, of, options)
-            return
         found = by_link(source, link, "t", source.among(told))
-        ends = tuple(dict.fromkeys((*source.parts, *found.parts)))
-        both = FoundEntities(kind, ends, found.pattern)
-        first: dict[Key, Key] = {}
-        for row in self._keys(both, QueryOptions(), len(told) * MOST_ENTITIES):
-            target = tuple(row[ends.index(each)] for each in found.parts)
-            first.setdefault(row[: len(source.parts)], target)
-        targets = list(dict.fromkeys(first.values()))
+        ends: dict[Key, list[Key]] = {key: [] for key in told}
+        if link.one:
+            parts = tuple(dict.fromkeys((*source.parts, *found.parts)))
+            both = FoundEntities(kind, parts, found.pattern)
+            for row in self._keys(both, QueryOptions(), len(told) * MOST_ENTITIES):
+                first = ends[row[: len(source.parts)]]
+                if not first:
+                    first.append(tuple(row[parts.index(each)] for each in found.parts))
+        else:
+            for key, entity in told.items():
+                one = by_link(source, link, "t", source.among([key]))
+                page, ends[key] = self._page(one, options, f"{self._link_of(kind, key)}/{name}")
+                entity.update({f"{name}{each}": value for each, value in page.items()})
+        targets = list(dict.fromkeys(target for each in ends.values() for target in each))
         entities = dict(zip(targets, self._entities(found.kind, targets, options), strict=True))
         for key, entity in told.items():
-            entity[name] = entities.get(first.get(key, ()))
+            inner = [entities[each] for each in ends[key]]
+            entity.weight += self._weight(inner)
+            entity[name] = inner if not link.one else inner[0] if inner else None
+
+    def _weight(self, entities: Sequence[_Entity]) -> int:
+        """The entities that are in some, each as often as it is written."""
+        total = sum(each.weight for each in entities)
+        if total > self._most:
+            raise Overrun(
+                f"the answer has more than {self._most} entities: ask for fewer ($top), or expand "
+                "less (limits.question_rows)"
+            )
+        return total
 
     def _values(
         self, kind: EntitySet, keys: Sequence[Key], names: Sequence[str]

@@ -289,13 +289,22 @@ def test_requirements_are_met_in_postgresql(postgres_asks: Any) -> None:
             assert " ".join(each["@iot.id"].removeprefix(E) for each in told["value"]) == found
 
 
-def test_an_answer_is_bounded(postgres_asks: Any) -> None:
+def test_an_answer_is_bounded() -> None:
     ask = naive.asking(naive.loaded(DATA))
     with pytest.raises(Overrun, match=r"more than 5 entities: .*limits\.question_rows"):
         naive.get(ask, "Observations", most=5)
     inner = "Datastream($expand=Observations($expand=Datastream($expand=Observations)))"
     with pytest.raises(Overrun, match="entities"):
         naive.get(ask, "Observations", [("$expand", inner)], most=16)
+
+
+def test_an_answer_that_repeats_its_entities_is_bounded() -> None:
+    ask = naive.asking(naive.loaded(DATA))
+    inner = "Datastream"
+    for _ in range(10):
+        inner = f"Datastream($expand=Observations($expand={inner}))"
+    with pytest.raises(Overrun, match="entities"):
+        naive.get(ask, "Observations", [("$expand", inner)])
 
 
 @pytest.mark.parametrize(
