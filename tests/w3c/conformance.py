@@ -12,6 +12,7 @@ from typing import Final
 
 from tests.mapping.rml.suite import CONTRADICTIONS, RmlCase, fault_of_rml, rml_cases
 from tests.mapping.rml.suite import MISSING as NO_RML
+from tests.server.sensorthings.requirements import failed_requests, sensorthings_section
 from tests.w3c.checks import fault
 from tests.w3c.deviations import DEVIATIONS
 from tests.w3c.entailment_page import failed_entailments, section
@@ -82,6 +83,7 @@ def main() -> int:
     wrong |= (shaped := failed_shapes())
     served = http_faults()
     wrong |= {"/".join(each): why for each, why in served.items() if each[1] not in HTTP_DEVIATIONS}
+    wrong |= (asked := failed_requests())
     lines = (
         *counted("suite | kind", _COLUMNS, ((_group(e), _labels(e, wrong)) for e in cases())),
         *(_DEVIATIONS, *reasons("tests", DEVIATIONS), ""),
@@ -94,6 +96,7 @@ def main() -> int:
         *counted("suite", _RML_COLUMNS, ((e.group, _rml(e, mapped)) for e in rml_cases())),
         *("", *reasons("contradictory", CONTRADICTIONS), ""),
         *shacl_section(shaped),
+        *sensorthings_section(asked),
     )
     PAGE.write_text(_INTRODUCTION + "\n".join(lines))
     told = {name: why for name, why in wrong.items() if why and name not in CONTRADICTIONS}

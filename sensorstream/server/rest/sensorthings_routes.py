@@ -54,7 +54,7 @@ async def entities(app: App, questions: ClientQuestions, request: Request, path:
 
     try:
         read, options = read_path(path), read_options(request.query_params.multi_items())
-        asked = AskedText("sensorthings", request.url.path, ALL, client_of(request))
+        asked = AskedText("sensorthings", f"{path}?{request.url.query}", ALL, client_of(request))
         found = await questions.answer(request, asked, answer)
     except UnsupportedQuery as error:
         raise HTTPException(501, error.message) from None

@@ -33,6 +33,8 @@ from sensorstream.server.sensorthings.entity_sets import IDS, SEPARATOR, EntityS
 from sensorstream.server.sensorthings.query_options import MOST_ENTITIES, QueryOptions
 
 _PAGE: Final = 100
+_AT_ONCE: Final = 50
+"""Entities of a question for values: it names each up to fifteen times, and 2,000 names at most."""
 _LONGEST: Final = 8
 """Parts of a path."""
 _MOST_QUESTIONS: Final = 1_000
@@ -117,6 +119,12 @@ def _key_of(text: str | None, kind: EntitySet) -> Key:
     raise HTTPException(404, f"there is no such entity in {kind.name}")
 
 
+class _Entity(dict[str, Any]):
+    """An entity as JSON; ``weight`` is the number of entities that are written for it."""
+
+    weight = 1
+
+
 class EntityAnswers:
     """Answers of one request, on one snapshot.
 
@@ -127,7 +135,7 @@ class EntityAnswers:
     def __init__(self, ask: Callable[[str], list[Row]], base: str, most: int) -> None:
         self._ask_rows = ask
         self._base = base
-        self._left = self._most = most
+        self._most = most
         self._questions = 0
 
     def answer(self, path: EntityPath, options: QueryOptions) -> Any:
@@ -184,25 +192,18 @@ class EntityAnswers:
             kept = [each for each in options.text if each[0] != "$skip"]
             asked = [*kept, ("$skip", str(options.skip + size))]
             told["@iot.nextLink"] = f"{url}?{urlencode(asked, safe=_SAFE, quote_via=quote)}"
-        return told, keys[:size]
+        return told, list(dict.fromkeys(keys[:size]))
 
     def _entities(
         self, kind: EntitySet, keys: Sequence[Key], options: QueryOptions
-    ) -> list[dict[str, Any]]:
-        self._left -= len(keys)
-        if self._left < 0:
-            raise Overrun(
-                f"the answer has more than {self._most} entities: ask for fewer ($top), or expand "
-                "less (limits.question_rows)"
-            )
+    ) -> list[_Entity]:
         selected = _selected(kind, options)
         names = [each for each in kind.properties if each.partition("/")[0] in selected]
         told = []
         for key, values in self._values(kind, keys, names).items():
             own = self._link_of(kind, key)
             control = {_ID: SEPARATOR.join(key), _SELF: own}
-            entity: dict[str, Any] = {e: v for e, v in control.items() if e in selected}
-            entity |= values
+            entity = _Entity({e: v for e, v in control.items() if e in selected} | values)
             for name in kind.links:
                 if name in selected and name not in options.expand:
                     entity[f"{name}@iot.navigationLink"] = f"{own}/{name}"
@@ -212,45 +213,56 @@ class EntityAnswers:
                 raise unknown(kind, name, kind.links, inner.place)
             if keys:
                 self._expand(kind, dict(zip(keys, told, strict=True)), name, inner)
+        self._weight(told)
         return told
 
     def _expand(
-        self, kind: EntitySet, told: Mapping[Key, dict[str, Any]], name: str, options: QueryOptions
+        self, kind: EntitySet, told: Mapping[Key, _Entity], name: str, options: QueryOptions
     ) -> None:
         link, source = kind.links[name], FoundEntities(kind, kind.parts)
-        if not link.one:
-            for key, entity in told.items():
-                found = by_link(source, link, "t", source.among([key]))
-                page, of = self._page(found, options, f"{self._link_of(kind, key)}/{name}")
-                entity.update({f"{name}{each}": value for each, value in page.items()})
-                entity[name] = self._entities(found.kind, of, options)
-            return
         found = by_link(source, link, "t", source.among(told))
-        ends = tuple(dict.fromkeys((*source.parts, *found.parts)))
-        both = FoundEntities(kind, ends, found.pattern)
-        first: dict[Key, Key] = {}
-        for row in self._keys(both, QueryOptions(), len(told) * MOST_ENTITIES):
-            target = tuple(row[ends.index(each)] for each in found.parts)
-            first.setdefault(row[: len(source.parts)], target)
-        targets = list(dict.fromkeys(first.values()))
+        ends: dict[Key, list[Key]] = {key: [] for key in told}
+        if link.one:
+            parts = tuple(dict.fromkeys((*source.parts, *found.parts)))
+            both = FoundEntities(kind, parts, found.pattern)
+            for row in self._keys(both, QueryOptions(), len(told) * MOST_ENTITIES):
+                first = ends[row[: len(source.parts)]]
+                if not first:
+                    first.append(tuple(row[parts.index(each)] for each in found.parts))
+        else:
+            for key, entity in told.items():
+                one = by_link(source, link, "t", source.among([key]))
+                page, ends[key] = self._page(one, options, f"{self._link_of(kind, key)}/{name}")
+                entity.update({f"{name}{each}": value for each, value in page.items()})
+        targets = list(dict.fromkeys(target for each in ends.values() for target in each))
         entities = dict(zip(targets, self._entities(found.kind, targets, options), strict=True))
         for key, entity in told.items():
-            entity[name] = entities.get(first.get(key, ()))
+            inner = [entities[each] for each in ends[key]]
+            entity.weight += self._weight(inner)
+            entity[name] = inner if not link.one else inner[0] if inner else None
+
+    def _weight(self, entities: Sequence[_Entity]) -> int:
+        """The entities that are in some, each as often as it is written."""
+        total = sum(each.weight for each in entities)
+        if total > self._most:
+            raise Overrun(
+                f"the answer has more than {self._most} entities: ask for fewer ($top), or expand "
+                "less (limits.question_rows)"
+            )
+        return total
 
     def _values(
         self, kind: EntitySet, keys: Sequence[Key], names: Sequence[str]
     ) -> dict[Key, dict[str, Any]]:
         """The properties of entities; of several values, the one whose text comes first."""
         least: dict[tuple[Key, str], Term] = {}
-        rows = (
-            self._ask(values_of(FoundEntities(kind, kind.parts), names, keys))
-            if keys and names
-            else []
-        )
-        for *parts, number, value in rows:
-            if value is not None:
-                at = tuple(map(str, parts)), names[_json(number, "value")]
-                least[at] = min(least.get(at, value), value)
+        found = FoundEntities(kind, kind.parts)
+        for start in range(0, len(keys) if names else 0, _AT_ONCE):
+            some = keys[start : start + _AT_ONCE]
+            for *parts, n, value in self._ask(values_of(found, names, some)):
+                if value is not None:
+                    at = tuple(map(str, parts)), names[_json(n, "value")]
+                    least[at] = min(least.get(at, value), value)
         told: dict[Key, dict[str, Any]] = {key: {} for key in keys}
         for key, entity in told.items():
             for name in names:
@@ -312,11 +324,12 @@ def _json(value: Term | None, form: str) -> Any:
     if form == "place":
         return _place(value)
     known = value.known if form == "value" else None
+    if isinstance(known, Decimal) and known == known.to_integral_value():
+        return int(known)
+    if isinstance(known, float | Decimal) and math.isfinite(float(known)):
+        return float(known)
     if isinstance(known, bool | int):
         return known
-    if isinstance(known, float | Decimal) and math.isfinite(known):
-        number = float(known)
-        return int(number) if isinstance(known, Decimal) and number.is_integer() else number
     return value.lexical
 
 

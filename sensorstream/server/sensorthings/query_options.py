@@ -6,6 +6,7 @@ Source: OGC 18-088, section 9.3; OData Version 4.01, part 2, section 5.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final, TypeAlias, TypeVar
@@ -134,10 +135,9 @@ def read_options(given: Sequence[tuple[str, str]]) -> QueryOptions:
 
 
 def _check_once(given: Sequence[tuple[str, str]]) -> None:
-    names = [name for name, _ in given]
-    for name in names:
-        if names.count(name) > 1:
-            raise QueryError(f"{name}: expected once, not {names.count(name)} times")
+    for name, times in Counter(name for name, _ in given).items():
+        if times > 1:
+            raise QueryError(f"{name}: expected once, not {times} times")
 
 
 class _OptionReader:
@@ -234,26 +234,22 @@ class _OptionReader:
         return of, last == "desc"
 
     def _expanded(self, options: QueryOptions) -> None:
-        member = self._member()
+        member, depth = self._member(), self._depth
         for name in member.path:
-            inner = options.expand.setdefault(name, QueryOptions(place=member.place))
-            options = inner
-        if not self._is("("):
-            return
-        self._deeper()
-        given: list[tuple[str, str]] = []
-        while True:
-            self._advance()
-            name, begun = self._take(), self._next
-            self._mark("=")
-            self.option(name, options)
-            given.append((name, self._text[begun : self._begins].strip()))
-            if not self._is(";"):
-                break
-        self._mark(")")
-        _check_once(given)
-        options.text = tuple(given)
-        self._depth -= 1
+            self._deeper()
+            options = options.expand.setdefault(name, QueryOptions(place=member.place))
+        if self._is("("):
+            given: list[tuple[str, str]] = []
+            while self._is("(") or self._is(";"):
+                self._advance()
+                name, begun = self._take(), self._next
+                self._mark("=")
+                self.option(name, options)
+                given.append((name, self._text[begun : self._begins].strip()))
+            self._mark(")")
+            _check_once(given)
+            options.text = tuple(given)
+        self._depth = depth
 
     def _member(self) -> Member:
         place, path = self._place(), []
@@ -261,6 +257,8 @@ class _OptionReader:
             if self._kind != "name" or self._token.startswith("$"):
                 raise self._error("a name", self._token)
             path.append(self._take())
+            if len(path) > _DEEPEST:
+                raise self._error(f"at most {_DEEPEST} names", self._token)
             if not self._is("/"):
                 return Member(tuple(path), place)
             self._advance()
