@@ -15,6 +15,7 @@ from tests.mapping.rml.suite import MISSING as NO_RML
 from tests.w3c.checks import fault
 from tests.w3c.deviations import DEVIATIONS
 from tests.w3c.entailment_page import failed_entailments, section
+from tests.w3c.geosparql import places_section
 from tests.w3c.manifests import MISSING, OUTSIDE, Case, QueryCase, SyntaxCase, cases, query_cases
 from tests.w3c.network import ANEW, NETWORK_DEVIATIONS, fault_of_network
 from tests.w3c.page_tables import counted, reasons
@@ -90,6 +91,7 @@ def main() -> int:
         *counted("suite", _RML_COLUMNS, ((e.group, _rml(e, mapped)) for e in rml_cases())),
         *("", *reasons("contradictory", CONTRADICTIONS), ""),
         *shacl_section(shaped),
+        *places_section(),
     )
     PAGE.write_text(_INTRODUCTION + "\n".join(lines))
     told = {name: why for name, why in wrong.items() if why and name not in CONTRADICTIONS}
