@@ -32,6 +32,7 @@ from sensorstream.sparql.algebra import FunctionCall, Variable
 from sensorstream.sparql.answerable import read_answerable
 from sensorstream.sparql.place_functions import GEOF, PLACE_AGGREGATES, PLACE_FUNCTIONS, RELATIONS
 from sensorstream.sparql.query_parser import parse_query
+from tests.w3c.geosparql import places_section
 
 LATITUDE_FIRST = "http://www.opengis.net/def/crs/EPSG/0/4326"
 METRE = IRI("http://www.opengis.net/def/uom/OGC/1.0/metre")
@@ -310,6 +311,10 @@ def test_what_has_no_value_is_an_error(name: str, terms: tuple[Term, ...]) -> No
     [
         (f'sfWithin(?p, "POLYGON(())"^^<{xsd.GEO_WKT}>)', "is not WKT: .*expected e.g. POINT"),
         ('sfWithin(?p, "POLYGON((0 0))")', "no geo:wktLiteral or geo:geoJSONLiteral"),
+        (
+            'isEmpty("<Point/>"^^<http://www.opengis.net/ont/geosparql#gmlLiteral>)',
+            "gmlLiteral>' is no geo:wktLiteral",
+        ),
         (f'metricDistance("POINT(0 91)"^^<{xsd.GEO_WKT}>, ?p)', "no place on the globe"),
         ("sfWithin(?p)", "expected two arguments, not 1"),
         ("aggUnion(?p)", "aggUnion cannot stand in FILTER: aggregates stand in SELECT"),
@@ -327,6 +332,11 @@ def test_without_the_extra_the_text_is_refused(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setitem(EXTRAS, "geo", ("no_such",))
     with pytest.raises(QueryError, match=r"needs no_such.*pip install 'sensorstream\[geo\]'"):
         parse_query(f"SELECT * {{ FILTER(<{GEOF}isEmpty>(?p)) }}")
+
+
+def test_the_page_of_conformance_has_all_classes() -> None:
+    page = PAGE.parents[1] / "understand" / "conformance.md"
+    assert "\n".join(places_section()) in page.read_text(encoding="utf-8")
 
 
 def test_the_page_names_all_functions() -> None:

@@ -16,6 +16,7 @@ from tests.server.sensorthings.requirements import failed_requests, sensorthings
 from tests.w3c.checks import fault
 from tests.w3c.deviations import DEVIATIONS
 from tests.w3c.entailment_page import failed_entailments, section
+from tests.w3c.geosparql import places_section
 from tests.w3c.manifests import MISSING, OUTSIDE, Case, QueryCase, SyntaxCase, cases, query_cases
 from tests.w3c.network import ANEW, NETWORK_DEVIATIONS, fault_of_network
 from tests.w3c.page_tables import counted, reasons
@@ -97,6 +98,7 @@ def main() -> int:
         *("", *reasons("contradictory", CONTRADICTIONS), ""),
         *shacl_section(shaped),
         *sensorthings_section(asked),
+        *places_section(),
     )
     PAGE.write_text(_INTRODUCTION + "\n".join(lines))
     told = {name: why for name, why in wrong.items() if why and name not in CONTRADICTIONS}

@@ -10,6 +10,7 @@ import pytest
 
 from sensorstream.errors import Overrun, UnsupportedQuery
 from sensorstream.history.asking.checked_question import CheckedQuestion, read_question
+from sensorstream.history.asking.history_relations import scope_of
 from sensorstream.history.asking.query_answer import Answer, Row, Solutions, limited
 from sensorstream.history.asking.split_question import in_parts, sql_question
 from sensorstream.model import xsd
@@ -18,6 +19,7 @@ from sensorstream.model.timeline import Timeline
 from sensorstream.sparql import algebra
 from sensorstream.sparql.place_functions import GEOF
 from sensorstream.sparql.walk import nodes
+from sensorstream.sql.sparql.query_forms import compile_query
 
 PREFIX = (
     f"PREFIX : <urn:> PREFIX geof: <{GEOF}> PREFIX geo: <http://www.opengis.net/ont/geosparql#>"
@@ -66,6 +68,12 @@ def test_parts_that_share_nothing_are_rows_of_their_own() -> None:
 def test_what_cannot_be_parted_is_refused_by_name(text: str, told: str) -> None:
     with pytest.raises(UnsupportedQuery, match=f"<{GEOF}isEmpty>.*{told}"):
         sql_question(question(text))
+
+
+def test_sql_alone_refuses_such_a_function_and_names_the_way_out() -> None:
+    asked = question("SELECT (geof:aggUnion(?p) AS ?all) { ?s :at ?p }")
+    with pytest.raises(UnsupportedQuery, match=f"<{GEOF}aggUnion>.*the same with --on history"):
+        compile_query(asked.query, scope_of(asked.time, {}, live=False))
 
 
 ROWS: list[Row] = [

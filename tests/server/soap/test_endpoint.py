@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 from xml.sax.saxutils import escape
 
@@ -9,6 +10,8 @@ import pytest
 import zeep
 import zeep.exceptions
 from lxml import etree
+
+from sensorstream.server import soap as soap_module
 
 NS = {
     "s": "urn:sensorstream:soap",
@@ -81,6 +84,10 @@ def test_zeep_gets_a_bad_message_back_as_a_fault(soap: zeep.Client) -> None:
     assert told["type"] == "urn:sensorstream:error:mapping"
     assert told["status"] == "422"
     assert problem.findtext("s:position/s:column", namespaces=NS) == "5"
+    assert told["see"] == "docs/use/mapping-rules.html#missing-and-invalid-values"
+    wsdl = etree.fromstring(Path(str(soap_module.__file__)).with_name("service.wsdl").read_bytes())
+    [schema] = wsdl.iter("{http://www.w3.org/2001/XMLSchema}schema")
+    etree.XMLSchema(etree.fromstring(etree.tostring(schema))).assertValid(problem)
 
 
 def test_a_fault_of_soap_1_2_is_a_bad_request_of_the_sender(client: httpx.Client) -> None:
