@@ -5,10 +5,10 @@ Source: SPARQL 1.1 Service Description, sections 3 and 4.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
-from sensorstream.history.asking.checked_question import ALL, CACHE
+from sensorstream.history.asking.checked_question import ALL, ARCHIVE, CACHE, HISTORY
 from sensorstream.installation import lacking
 from sensorstream.model import rdf
 from sensorstream.model.terms import IRI, BlankNode, Subject, Triple
@@ -25,11 +25,12 @@ _FORMATS: Final = (
 """W3C's names of the formats; Arrow and Parquet have none."""
 
 
-def own_graphs(on: str) -> tuple[IRI, ...]:
-    """The system's graphs whose union is the default graph of a question."""
-    if on in (CACHE, ALL):
-        return GRAPHS if on == CACHE else HISTORY_GRAPHS
-    return (GRAPH_PERSISTENT,)
+OWN_GRAPHS: Final[Mapping[str, tuple[IRI, ...]]] = {
+    CACHE: GRAPHS,
+    ALL: HISTORY_GRAPHS,
+    **dict.fromkeys((HISTORY, ARCHIVE), (GRAPH_PERSISTENT,)),
+}
+"""The system's graphs whose union is the default graph, by what is asked."""
 
 
 def service_description(endpoint: str, on: str, graphs: Iterable[str]) -> Iterator[Triple]:
@@ -55,7 +56,7 @@ def service_description(endpoint: str, on: str, graphs: Iterable[str]) -> Iterat
     yield from _node(dataset, "Dataset", defaultGraph=[default])
     yield from _node(dataset, "GraphCollection")
     yield from _node(default, "Graph")
-    for number, name in enumerate((*own_graphs(on), *map(IRI, graphs))):
+    for number, name in enumerate((*OWN_GRAPHS[on], *map(IRI, graphs))):
         named, graph = BlankNode(f"_:named{number}"), BlankNode(f"_:graph{number}")
         yield dataset, IRI(f"{_SD}namedGraph"), named
         yield from _node(named, "NamedGraph", name=[name], graph=[graph])

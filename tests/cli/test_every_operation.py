@@ -35,6 +35,8 @@ OTHER_FORMS: Final = {
     "GET /soap": "POST /soap",
     "GET /sparql": "POST /sparql",
     "GET /sparql/plan": "POST /sparql/plan",
+    "GET /graphs": "POST /sparql",
+    "GET /graphs/{name}": "POST /sparql",
     "POST /messages/batch": "POST /messages",
     "GET /individuals": "GET /individuals/{iri}",
 }

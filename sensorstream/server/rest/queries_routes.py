@@ -226,20 +226,22 @@ async def results(
     request: Request,
     name: _Unquoted,
     form: Annotated[
-        Literal["json", "ndjson", "csv", "jsonld", "trig"],
+        Literal["json", "ndjson", "csv", "jsonld", "trig"] | None,
         Query(alias="format", description="of the reports in an event stream"),
-    ] = "json",
+    ] = None,
     last_event_id: Annotated[str | None, Header()] = None,
     subscription: Subscription = Depends(_subscribed),  # noqa: B008 - FastAPI's way
 ) -> Response:
     """The whole result as it is now; or reports as they come, as server-sent events."""
     accept = accepted(request)
     if choose(accept, (*SOLUTIONS, *GRAPHS, _STREAM)) != _STREAM:
+        if form is not None:
+            raise HTTPException(400, f"format: only with 'Accept: {_STREAM}', else Accept says it")
         return await run_in_threadpool(lambda: answer_response(app.queries.results(name), accept))
     app.queries.check_followed()
     query = await run_in_threadpool(app.queries.view, name)
-    check_format(form, name, query.form)
-    events = _follow(app, query, last_event_id, subscription, form)
+    check_format(form or "json", name, query.form)
+    events = _follow(app, query, last_event_id, subscription, form or "json")
     return StreamingResponse(
         events, media_type=_STREAM, headers={"Cache-Control": "no-cache", "Vary": "Accept"}
     )

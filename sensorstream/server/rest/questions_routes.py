@@ -52,7 +52,7 @@ from sensorstream.server.client_questions import (
 )
 from sensorstream.server.negotiation import accepted, chosen, media_type_of
 from sensorstream.server.operation_routes import App, AskedBody, body_of, routed
-from sensorstream.server.service_description import own_graphs, service_description
+from sensorstream.server.service_description import OWN_GRAPHS, service_description
 from sensorstream.sparql.query_parser import parse_update
 
 routes = APIRouter(tags=["sparql"])
@@ -267,14 +267,14 @@ async def _graph(
     asked = _read(request, {**given, "query": [_WHOLE], "default-graph-uri": [*map(iri, names)]})
     for name in names:
         of_messages = asked.on == CACHE and not name.startswith(RESERVED)
-        if not of_messages and name not in own_graphs(asked.on):
+        if not of_messages and name not in OWN_GRAPHS[asked.on]:
             raise _no_graph(name, asked.on)
     return await _asked(questions, request, asked, partial(_whole, app, request))
 
 
 def _no_graph(name: str, on: str) -> HTTPException:
     others = " or one of messages" if on == CACHE else ""
-    own = ", ".join(own_graphs(on))
+    own = ", ".join(OWN_GRAPHS[on])
     return HTTPException(404, f"there is no graph <{name}>: expected {own}{others}")
 
 
@@ -282,7 +282,7 @@ def _whole(app: Application, request: Request, asked: AskedText, stop: Stop) -> 
     """A graph; one of messages is there while it has a statement."""
     for name in asked.default_graphs:
         there = CacheQuestion("ASK { ?s ?p ?o }", _JSON, (name,))
-        if name not in own_graphs(asked.on) and not _of_json(app, there, stop)["boolean"]:
+        if name not in OWN_GRAPHS[asked.on] and not _of_json(app, there, stop)["boolean"]:
             raise _no_graph(name, asked.on)
     return _answer(app, request, asked, stop)
 

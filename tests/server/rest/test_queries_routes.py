@@ -274,6 +274,7 @@ def test_reports_are_followed_in_the_format_that_is_asked_for(web: httpx.Client)
         refused = web.get(path, headers=stream)
         assert (refused.status_code, told in refused.json()["detail"]) == (400, True)
     assert web.get("/queries/s/results?format=x", headers=stream).status_code == 422
+    assert "only with 'Accept: text/event-stream'" in web.get("/queries/s/results?format=csv").text
     webhook = {"url": "https://hooks.example.org", "queries": ["s"], "format": "jsonld"}
     refused = web.post("/webhooks", json=webhook)
     assert (refused.status_code, refused.json()["type"]) == (400, "urn:sensorstream:error:query")
