@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import logging
+import sys
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -17,7 +18,7 @@ from opentelemetry.proto.trace.v1.trace_pb2 import Span, Status
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
 from sensorstream.app.application import Application
-from sensorstream.errors import SettingsError
+from sensorstream.errors import MissingExtra, SettingsError
 from sensorstream.logs import JsonFormatter
 from sensorstream.settings.settings import TimeSettings, TraceSettings
 from tests.alerts.conftest import Receiver, receiving
@@ -85,6 +86,8 @@ def test_a_message_is_one_trace_from_its_arrival_to_the_webhook(
     web = traced.start()
     hook = web.post("/webhooks", json={"url": receiver.url}).json()["id"]
     name = post(web, one(certainty=12)).json()["message_id"]
+    # A question begins forks: they send no spans again.
+    assert web.post("/sparql", content="ASK { ?s ?p ?o }", headers=SPARQL).json()["boolean"]
     eventually(lambda: delivered(receiver))
     metrics = web.get("/metrics", headers={"accept": OPEN_METRICS})
     traced.stop()
@@ -250,6 +253,14 @@ def test_a_collector_that_is_away_costs_nobody_anything(
     traced.stop()
     assert time.monotonic() - begun < 30
     assert "Failed to export spans" in caplog.text
+
+
+def test_without_its_packages_the_start_says_what_to_install(
+    traced: Deployment, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "opentelemetry.sdk", None)
+    with pytest.raises(MissingExtra, match=r"opentelemetry.sdk, .*'sensorstream\[traces\]'"):
+        traced.start()
 
 
 @pytest.mark.parametrize(
