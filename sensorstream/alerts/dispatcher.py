@@ -32,7 +32,7 @@ from sensorstream.alerts.signing import signed_headers
 from sensorstream.alerts.targets import Resolver, place_of, resolve
 from sensorstream.clock import Clock, ClockSetBack
 from sensorstream.errors import HistoryError, SensorStreamError, Unavailable
-from sensorstream.logs import concerning
+from sensorstream.logs import concerning, trace_facts
 from sensorstream.model.timeline import Timeline
 from sensorstream.settings.settings import WebhookSettings
 
@@ -110,10 +110,9 @@ class _Batch(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class DeliveryTrace:
-    """An attempt in a trace: headers for its receiver, facts for the log, and its end."""
+    """An attempt in a trace: headers that name it to the receiver, and its end."""
 
     headers: Mapping[str, str] = field(default_factory=dict)
-    facts: Mapping[str, str] = field(default_factory=dict)
     end: Callable[[Attempt], None] = lambda _: None
 
 
@@ -325,7 +324,7 @@ class WebhookDispatcher:
                 trace.end(attempt)
                 if attempt.failure is not None:
                     self._rest(delivery.webhook.id, attempt.failure.wait)
-                    with concerning(**trace.facts):
+                    with concerning(**trace_facts(trace.headers.get("traceparent", ""))):
                         await self._record(delivery, attempt, attempt.failure)
                     return
                 await self._mark(delivery, attempt)

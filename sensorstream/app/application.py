@@ -9,7 +9,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from prometheus_client import CollectorRegistry
 
@@ -86,9 +86,6 @@ from sensorstream.shapes.validation import NO_VIOLATIONS, ValidationReport
 from sensorstream.spark.history_snapshot import HistoryPlace
 from sensorstream.spark.jobs.spark_messages import Task
 from sensorstream.spark.jobs.spark_worker_process import JobRunner
-
-if TYPE_CHECKING:  # its packages need not be installed
-    from sensorstream.app.life.traces import Traces
 
 _LOG = logging.getLogger(__name__)
 _CROSS_CHECK_SECONDS: Final = 600.0
@@ -189,7 +186,12 @@ class Application(Handle):
         self._stack.callback(self.access.stop)
         registered = PostgresWebhooks(database)
         name = f"urn:sensorstream:{settings.folder.name or 'deployment'}"
-        self.traces = self._opened_traces(name)
+        if settings.traces.endpoint:
+            require("traces", "traces.endpoint")
+            from sensorstream.app.life.traces import Traces
+
+            self.traces = Traces(settings.traces, name, self.reader)
+            self._stack.callback(self.traces.stop)
         self._dispatcher = WebhookDispatcher(
             PostgresOutbox(database),
             settings.webhooks,
@@ -208,17 +210,6 @@ class Application(Handle):
         self._set_outputs(registered)
         set_damping(database, settings.alerts)
         return registered
-
-    def _opened_traces(self, deployment: str) -> Traces | None:
-        """The traces that the settings ask for, if they do."""
-        if not self.settings.traces.endpoint:
-            return None
-        require("traces", "traces.endpoint")
-        from sensorstream.app.life.traces import Traces
-
-        traces = Traces(self.settings.traces, deployment, self.reader)
-        self._stack.callback(traces.stop)
-        return traces
 
     def _take_messages(self, store: PostgresStore, registered: PostgresWebhooks) -> None:
         """Make the pipeline, and make the changes of webhooks that the journal has."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import logging
+import sys
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -17,7 +18,7 @@ from opentelemetry.proto.trace.v1.trace_pb2 import Span, Status
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
 from sensorstream.app.application import Application
-from sensorstream.errors import SettingsError
+from sensorstream.errors import MissingExtra, SettingsError
 from sensorstream.logs import JsonFormatter
 from sensorstream.settings.settings import TimeSettings, TraceSettings
 from tests.alerts.conftest import Receiver, receiving
@@ -85,6 +86,8 @@ def test_a_message_is_one_trace_from_its_arrival_to_the_webhook(
     web = traced.start()
     hook = web.post("/webhooks", json={"url": receiver.url}).json()["id"]
     name = post(web, one(certainty=12)).json()["message_id"]
+    # A question begins forks: they send no spans again.
+    assert web.post("/sparql", content="ASK { ?s ?p ?o }", headers=SPARQL).json()["boolean"]
     eventually(lambda: delivered(receiver))
     metrics = web.get("/metrics", headers={"accept": OPEN_METRICS})
     traced.stop()
@@ -130,25 +133,30 @@ def test_a_trace_that_came_goes_on_also_after_a_restart(
 ) -> None:
     web = traced.start()
     web.post("/webhooks", json={"url": receiver.url})
-    receiver.script = [500, 503]
+    receiver.script = [503]
     post(web, one(certainty=12))
     eventually(lambda: delivered(receiver))
     post(web, one(certainty=12), traceparent=CAME)
     traced.stop()
-    # Its own trace is found again, too: that of the journal's entry.
-    (before,) = delivered(receiver)
-    receiver.script = []
     traced.start()
-    eventually(lambda: len(delivered(receiver)) == 2, 60)
+    eventually(lambda: len(delivered(receiver)) == 3, 60)
     traced.stop()
+    first, again, other = delivered(receiver)
     _, trace, span, flags = CAME.split("-")
     spans = spans_of(collector, trace)
     assert spans["message"].parent_span_id.hex() == span
     assert spans["deliver"].parent_span_id == spans["message"].span_id
-    assert delivered(receiver)[1] == f"00-{trace}-{spans['deliver'].span_id.hex()}-{flags}"
-    own = spans_of(collector, before.split("-")[1])
-    assert own["deliver"].status.code == Status.STATUS_CODE_ERROR
-    assert own["deliver"].parent_span_id == own["message"].span_id
+    assert other == f"00-{trace}-{spans['deliver'].span_id.hex()}-{flags}"
+    # Nothing came with the other message: its trace is found again, too.
+    assert first.split("-")[1] == again.split("-")[1]
+    own = first.split("-")[1]
+    found = [each for each in collected(collector) if each.trace_id.hex() == own]
+    failed, done = (each for each in found if each.name == "deliver")
+    assert {failed.parent_span_id, done.parent_span_id} == {
+        spans_of(collector, own)["message"].span_id
+    }
+    assert failed.status.code == Status.STATUS_CODE_ERROR
+    assert (told(failed)["http.response.status_code"], done.status.code) == (503, 0)
 
 
 def test_the_share_decides_and_what_came_before_it(
@@ -245,6 +253,14 @@ def test_a_collector_that_is_away_costs_nobody_anything(
     traced.stop()
     assert time.monotonic() - begun < 30
     assert "Failed to export spans" in caplog.text
+
+
+def test_without_its_packages_the_start_says_what_to_install(
+    traced: Deployment, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "opentelemetry.sdk", None)
+    with pytest.raises(MissingExtra, match=r"opentelemetry.sdk, .*'sensorstream\[traces\]'"):
+        traced.start()
 
 
 @pytest.mark.parametrize(

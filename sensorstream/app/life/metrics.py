@@ -104,9 +104,7 @@ class Metrics:
     ) -> None:
         """Count a group of entries whose effects are stored; ``exemplars`` name their traces."""
         messages = 0
-        for (entry, outcome), exemplar in zip(
-            zip(entries, outcomes, strict=True), exemplars, strict=False
-        ):
+        for entry, outcome, exemplar in zip(entries, outcomes, exemplars, strict=False):
             match entry:
                 case TakeMessage():
                     messages += 1

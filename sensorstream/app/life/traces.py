@@ -55,6 +55,7 @@ _MOST_EVENTS: Final = 10_000
 """Alerts and reports whose messages are remembered; those of older alerts are looked up."""
 _MOST_SPANS: Final = 16_384
 """Spans that wait for the collector; more are dropped, and the log says so."""
+_PHASES: Final = ("mapping", "window", "reasoning", "rules")
 _LOW: Final = (1 << 64) - 1
 
 
@@ -159,16 +160,15 @@ class Traces:
                 self._phases(self._span("engine", held, trace.start), each, trace.start, trace.end)
         if not trace.own.trace_flags.sampled:
             return
-        entry, begin = waiting.entry, waiting.since
+        entry, begin, own = waiting.entry, waiting.since, trace.own
         read = 0.0
         if isinstance(entry, TakeMessage) and entry.reading is not None:
             read = entry.reading.seconds
-        parent = trace.parent
         root = self._span(
             entry.kind,
-            parent,
+            trace.parent,
             begin - read,
-            own=trace.own,
+            own=own,
             kind=SpanKind.CONSUMER,
             attributes={
                 "sensorstream.id": outcome.message.id,
@@ -179,7 +179,6 @@ class Traces:
         )
         if outcome.rejection is not None:
             root.set_status(Status(StatusCode.ERROR, _text(str(outcome.rejection))))
-        own = trace.own
         if read:
             self._whole("reading", own, begin - read, begin)
         self._whole("queue", own, begin, trace.begun)
@@ -196,13 +195,8 @@ class Traces:
         whole time, one after the other. The rest of the engine's time is that of queries.
         """
         told = outcome.phases
-        phases = (
-            ("mapping", max(0.0, told.t_m - read)),
-            ("window", told.t_w),
-            ("reasoning", told.t_i),
-            ("rules", told.t_s),
-        )
-        for name, seconds in phases:
+        seconds_of = (max(0.0, told.t_m - read), told.t_w, told.t_i, told.t_s)
+        for name, seconds in zip(_PHASES, seconds_of, strict=True):
             if seconds:
                 self._whole(name, engine.get_span_context(), start, start + seconds)
             start += seconds
@@ -220,10 +214,9 @@ class Traces:
             cause = self._looked_up(event.alert.message)
         own = cause
         if own is None:
-            ids = self._ids.generate_trace_id(), self._ids.generate_span_id()
-            own = self._sampled(SpanContext(*ids, is_remote=False))
+            own = self._sampled(self._ids.generate_trace_id(), self._ids.generate_span_id())
         if not own.trace_flags.sampled:
-            return DeliveryTrace({_FACT: _header(own)}, trace_facts(_header(own)))
+            return DeliveryTrace({_FACT: _header(own)})
         span = self._span(
             "deliver",
             cause,
@@ -236,7 +229,6 @@ class Traces:
                 "sensorstream.attempt": delivery.attempts + 1,
             },
         )
-        header = _header(span.get_span_context())
 
         def end(attempt: Attempt) -> None:
             if attempt.status is not None:
@@ -245,7 +237,7 @@ class Traces:
                 span.set_status(Status(StatusCode.ERROR, _text(attempt.failure.reason)))
             span.end(self._wall(time.perf_counter()))
 
-        return DeliveryTrace({_FACT: header}, trace_facts(header), end)
+        return DeliveryTrace({_FACT: _header(span.get_span_context())}, end)
 
     def _looked_up(self, message: str) -> SpanContext | None:
         """The trace of a message of before the start; None: it cannot be known."""
@@ -263,13 +255,13 @@ class Traces:
         digest = sha256(f"{self._deployment}\0{id_}\0{at.timestamp()}".encode()).digest()
         trace, span = int.from_bytes(digest[:16]), int.from_bytes(digest[16:24])
         if came is None:
-            return self._sampled(SpanContext(trace, span, is_remote=False))
+            return self._sampled(trace, span)
         return SpanContext(came.trace_id, span, is_remote=False, trace_flags=came.trace_flags)
 
-    def _sampled(self, own: SpanContext) -> SpanContext:
-        """The same with the decision whether it is among the share to trace."""
-        flags = TraceFlags(TraceFlags.SAMPLED if own.trace_id & _LOW < self._bound else 0)
-        return SpanContext(own.trace_id, own.span_id, is_remote=False, trace_flags=flags)
+    def _sampled(self, trace: int, span: int) -> SpanContext:
+        """A span with these ids, and the decision whether it is among the share to trace."""
+        flags = TraceFlags(TraceFlags.SAMPLED if trace & _LOW < self._bound else 0)
+        return SpanContext(trace, span, is_remote=False, trace_flags=flags)
 
     def _wall(self, counted: float) -> int:
         """A count of ``time.perf_counter`` as nanoseconds since 1970."""
