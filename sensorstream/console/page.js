@@ -76,6 +76,44 @@ const page = {
     if (box) emit(box.dataset.key);
   },
 
+  // Draws shapes on a map, and shows all of them unless somebody has looked closer. West: the
+  // longitude at which the map begins; null: the coordinates are of a plane.
+  drawMap(id, { west, features }) {
+    const map = getElement(id)?.map;
+    if (!map || !window.L) return void setTimeout(page.drawMap, 100, id, { west, features });
+    const isGlobe = west !== null, before = map.shapes;
+    if (!before) {
+      const { tiles, credit } = document.querySelector("meta[name=ground]")?.dataset ?? {};
+      if (!isGlobe) map.options.crs = L.CRS.Simple;
+      map.setMinZoom(isGlobe ? 0 : -20);
+      if (isGlobe) L.control.scale({ imperial: false }).addTo(map);
+      if (isGlobe && tiles) {
+        L.tileLayer(tiles).addTo(map);
+        L.control.attribution({ prefix: false }).addAttribution(credit).addTo(map);
+      }
+    }
+    const isNamed = features.length < 25 && features.every((each) => each.properties.kind !== "way");
+    const east = (x) => (isGlobe ? west + ((((x - west) % 360) + 360) % 360) : x);
+    const shapes = L.geoJSON(features, {
+      coordsToLatLng: ([x, y]) => L.latLng(y, east(x)),
+      style: ({ properties }) => ({ className: properties.kind }),
+      pointToLayer: ({ properties }, at) =>
+        L.circleMarker(at, { radius: properties.kind === "now" ? 7 : 5 }),
+      onEachFeature({ properties }, layer) {
+        const name = document.createElement("span");
+        name.textContent = properties.name;
+        const beside = { permanent: true, direction: "right", offset: [6, 0], className: "tag" };
+        if (properties.name) layer.bindTooltip(name, isNamed ? beside : { sticky: true });
+        if (properties.there) layer.on("click", () => location.assign(properties.there));
+      },
+    });
+    const sees = !before || map.getBounds().pad(0.1).contains(before.getBounds());
+    before?.remove();
+    map.shapes = shapes.addTo(map);
+    if (sees && !(before && map.getBounds().contains(shapes.getBounds())))
+      map.fitBounds(shapes.getBounds(), { padding: [25, 25], maxZoom: isGlobe ? 16 : 3, animate: false });
+  },
+
   showActive: (id) =>
     setTimeout(
       () =>

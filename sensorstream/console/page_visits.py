@@ -33,6 +33,9 @@ class Upstream:
     url: str
     socket: Path
     """The Unix socket that it listens on."""
+    tiles: str = ""
+    """The address of pictures of the ground for maps; "": none."""
+    credit: str = ""
 
     def client(self, key: str) -> AsyncClient:
         """A client that shows a key; the caller closes it."""

@@ -2,8 +2,10 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import ssl
 from contextlib import closing, suppress
+from html import unescape
 from pathlib import Path
 from typing import cast
 
@@ -63,9 +65,16 @@ def test_a_page_opens_while_the_server_does_not_answer() -> None:
             await asyncio.gather(*(each for each in asked if each is not None))
             return answer
 
-    with closing(ConsoleProcess()) as process:
+    tiles = "https://{s}.example.org/{z}/{x}/{y}.png?a=1&b"
+    with closing(ConsoleProcess(tiles, 'the "map" people')) as process:
         answer = asyncio.run(opened(process))
     assert asked
+    assert (
+        "img-src 'self' data: https://*.example.org;" in answer.headers["content-security-policy"]
+    )
+    ground = re.search('<meta name="ground" data-tiles="(.*?)" data-credit="(.*?)">', answer.text)
+    assert ground is not None
+    assert [*map(unescape, ground.groups())] == [tiles, 'the "map" people']
     assert answer.status_code == 200
     assert "<title>Messages · SensorStream</title>" in answer.text
 
