@@ -92,7 +92,7 @@ const page = {
         L.control.attribution({ prefix: false }).addAttribution(credit).addTo(map);
       }
     }
-    const isNamed = features.length < 25 && features.every((each) => each.properties.kind !== "way");
+    const isNamed = features.length < map.getSize().x / 40 && features.every((each) => each.properties.kind !== "way");
     const east = (x) => (isGlobe ? west + ((((x - west) % 360) + 360) % 360) : x);
     const shapes = L.geoJSON(features, {
       coordsToLatLng: ([x, y]) => L.latLng(y, east(x)),
