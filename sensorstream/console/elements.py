@@ -47,15 +47,6 @@ def show(value: Value) -> None:
             ui.label(piece.text).classes("inline")
 
 
-def empty(text: str, lead: Piece | None = None) -> None:
-    """Say that there is nothing to show, and where something can be done about it."""
-    with ui.element("div").classes("empty"):
-        ui.icon("inbox").props("aria-hidden=true")
-        ui.label(text)
-        if lead is not None:
-            show(lead)
-
-
 @contextmanager
 def loading(text: str = "Loading …") -> Iterator[None]:
     """Say that something is being read, until the block ends."""
@@ -229,6 +220,8 @@ class ShownTable:
     ) -> None:
         self.notice = Notice()
         self.most = most
+        self.searched: int | None = None
+        """The number of rows among which those shown were chosen; None: they are all."""
         self._columns = columns
         self._key = key or columns[0].name
         self._offered: dict[str, Callable[[Row], bool]] = {}
@@ -249,7 +242,7 @@ class ShownTable:
             ).props("flat dense wrap-cells hide-pagination")
             self._twin = link("as JSON", twin(path)).classes("twin")
             self._twin.set_visibility(bool(path))
-            self._more = ui.label(f"The first {most} are shown; there may be more.").classes("hint")
+            self._more = ui.label().classes("hint")
             self._more.set_visibility(False)
         with self.table.add_slot("no-data"):
             self._empty = ui.label("Loading …").classes("empty")
@@ -296,7 +289,9 @@ class ShownTable:
             self.table.rows = linked
             if len(linked) > self._rows_a_page:
                 self.table.props(remove="hide-pagination")
-        self._more.set_visibility(len(linked) == self.most)
+        read = len(linked) if self.searched is None else self.searched
+        self._more.set_text(f"These are of the first {self.most}; there may be more.")
+        self._more.set_visibility(read == self.most)
 
     def _extras(self, row: Row) -> dict[str, object]:
         made: dict[str, object] = {
