@@ -218,7 +218,11 @@ _MESSAGES: Final = (
     TableColumn(
         "message_id", "Message", lambda row: page_addresses.message(str(row["message_id"]))
     ),
-    TableColumn("source", "Source"),
+    TableColumn(
+        "source",
+        "Source",
+        lambda row: page_addresses.address(page_addresses.MESSAGES.path, source=row["source"]),
+    ),
     moments("received_at", "Received"),
     TableColumn("kept", "", value=lambda row: "not kept any more" if row["dropped"] else ""),
 )

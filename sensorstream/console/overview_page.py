@@ -351,6 +351,7 @@ async def build(visit: Visit) -> None:
         if not pieces:
             known = watch.now is not None
             pieces = [Piece("All is well", look="chip good") if known else Piece("Loading …")]
+        pieces.sort(key=lambda piece: "bad" not in piece.look)
         if told[0] != pieces:
             told[0] = pieces
             state.clear()
