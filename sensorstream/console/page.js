@@ -115,7 +115,7 @@ const page = {
     before?.remove();
     map.shapes = shapes.addTo(map);
     if (sees && !(before && map.getBounds().contains(shapes.getBounds())))
-      map.fitBounds(shapes.getBounds(), { padding: [25, 25], maxZoom: isGlobe ? 16 : 3, animate: false });
+      map.fitBounds(shapes.getBounds(), { padding: [25, 25], maxZoom: isGlobe ? 16 : 6, animate: false });
   },
 
   showActive: (id) =>
