@@ -177,7 +177,7 @@ STAGES: Final = (
         "Mapping",
         "transform",
         (
-            Figure("for a message", "s", _phase("t_m"), _RULES),
+            Figure("per message", "s", _phase("t_m"), _RULES),
             _status("partial"),
             _status("held"),
             _status("late"),
@@ -198,7 +198,7 @@ STAGES: Final = (
         "psychology",
         (
             Figure("statements inferred", "", _gauge("statements", kind="inferred"), _INDIVIDUALS),
-            Figure("for a message", "s", _phase("t_i"), _RULES),
+            Figure("per message", "s", _phase("t_i"), _RULES),
             Figure("largest island", "", _gauge("reasoner_largest_island"), _ONTOLOGY),
             Figure("asked", "", _gauge("reasoner_memo_total", result="miss"), _RULES),
             Figure("remembered", "", _gauge("reasoner_memo_total", result="hit"), _RULES),
@@ -209,7 +209,7 @@ STAGES: Final = (
         "Rules",
         "rule",
         (
-            Figure("for a message", "s", _phase("t_s"), _RULES),
+            Figure("per message", "s", _phase("t_s"), _RULES),
             Figure("over their limits", "", _lately("overruns_total"), _QUERIES, _SOME, True),
         ),
     ),
@@ -270,7 +270,7 @@ STAGES: Final = (
         "send",
         (
             Figure("deliveries wait", "", _total("outbox_deliveries"), _RECEIVERS),
-            Figure("the oldest waits", "s", _of_now(_oldest), _RECEIVERS, _above(60)),
+            Figure("oldest waits", "s", _of_now(_oldest), _RECEIVERS, _above(60)),
             Figure("fail", "", _failing, _RECEIVERS, _BAD, True),
         ),
         is_below=True,
