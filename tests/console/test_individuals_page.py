@@ -125,6 +125,7 @@ def test_a_researcher_asks_why_something_is_a_member_of_a_class(pages: Pages) ->
     see_person(pages, 858, 97)
     # It goes on by itself.
     eventually(lambda: pages.has(held.format(97)))
+    assert pages.has(".chart[aria-label='hasCertainty (%)']")
     # The last place of its way.
     eventually(lambda: pages.has(".map path.now"))
     pages.press("Why")
@@ -140,8 +141,9 @@ def test_a_researcher_asks_why_something_is_a_member_of_a_class(pages: Pages) ->
 
 def test_a_map_shows_where_the_individuals_of_the_window_are(pages: Pages) -> None:
     pages.send_face(852)
-    pages.open("/individuals?view=map", "Where they are")
+    pages.open("/individuals?view=map", "Where they are, on a plane", "Harbour yard")
     eventually(lambda: pages.has(".map path.place"))
+    assert pages.has(".map path.fence")
     assert pages.has(".map .leaflet-control-zoom")
     # The internet is not asked for the ground.
     assert not pages.has(".map img")
