@@ -94,6 +94,8 @@ _COLUMNS: Final = (
 _PARTS: Final = 60
 _RARELY: Final = 5
 """Readings of the list for one of the counts, and for one search."""
+_FEW: Final = 10_000
+"""Fewer messages are counted with each reading."""
 
 
 class _List:
@@ -106,6 +108,7 @@ class _List:
         self._before = int(before) if before.isdecimal() else None
         self._turns = count()
         self._rest: str | None = None
+        self._total = 0
         self._bar = FilterBar(page_addresses.MESSAGES.path, asked, self._change)
         self._bar.text("text", "Search in messages").classes("wide").props("type=search")
         self._bar.choice("status", "Status", {"": "any", **STATES})
@@ -144,16 +147,16 @@ class _List:
         found = await self._client.messages_page(_MOST, self._before, **chosen)
         self._rest = found["next"]
         self._older.set_enabled(self._rest is not None)
-        if turn % _RARELY == 0:
+        if turn % _RARELY == 0 or self._total < _FEW:
             self._count(await self._client.message_counts(_PARTS, **chosen), chosen)
         rows: list[Row] = found["messages"]
         return rows
 
     def _count(self, told: Mapping[str, Any], chosen: Mapping[str, Any]) -> None:
         parts = {int(seconds(each["at"])): each["counts"] for each in told["parts"]}
-        total = sum(map(sum, (each.values() for each in parts.values())))
+        self._total = sum(map(sum, (each.values() for each in parts.values())))
         width, now = told["seconds"], SystemClock().now()
-        text = f"{number(total)} messages, a bar for {number(width, 's')}."
+        text = f"{number(self._total)} messages, a bar for {number(width, 's')}."
         if told["oldest"]:
             text += f" Only the newest were looked at: those since {moment(told['oldest'])}."
         self._told.set_text(text)

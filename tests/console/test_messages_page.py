@@ -8,7 +8,6 @@ def test_an_operator_follows_a_message_to_its_alert(pages: Pages) -> None:
     pages.open("/messages", "Received")
     sent = pages.send_face(801, certainty=20)
     pages.see(sent)
-    pages.take_picture("messages")
     pages.follow(sent)
     pages.see("face 801 was seen with a certainty of 20 only")
     pages.see("Mapping rules\nface-tracker")
@@ -27,6 +26,7 @@ def test_messages_are_found_by_status_words_and_time(pages: Pages) -> None:
     pages.open("/messages", lost, taken)
     bar = "main .chart svg path[fill='#e07b39']"
     eventually(lambda: pages.has(bar))
+    pages.take_picture("messages")
     pages.field("Search in messages").send_keys('unknown "deep Green"')
     pages.miss(taken)
     pages.see(lost)
