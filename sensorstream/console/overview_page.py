@@ -331,7 +331,8 @@ async def build(visit: Visit) -> None:
     with ui.element("div").classes("way"):
         cards = {stage.name: _Card(stage) for stage in STAGES}
     heading("Open alerts")
-    columns = alert_columns("open", await rule_places(visit))
+    files: dict[str, str] = {}
+    columns = alert_columns("open", files)
     table = ShownTable(columns, "/alerts?state=open", "No alert is open.", key="id")
     with ui.element("div").classes("charts"):
         messages = LineChart(
@@ -362,10 +363,13 @@ async def build(visit: Visit) -> None:
         phases.draw([round(1000 * (_phase(each)(watch) or 0.0), 3) for each in _PHASES])
 
     async def read() -> None:
+        if not files:
+            files.update(await rule_places(visit))
         held = await visit.client.window(1)
         opened = await visit.client.alerts_in("open", _MOST_ALERTS)
         queries = await visit.client.queries()
         watch.asked["open"] = len(opened)
+        cards["Alerts"].caption.set_text("or more" if len(opened) == _MOST_ALERTS else "")
         watch.asked["queries"] = len(queries)
         watch.asked["stopped"] = sum(each["state"] != "running" for each in queries)
         table.show(sorted(opened, key=lambda row: _WORST.index(row["severity"]))[:_SHOWN_ALERTS])

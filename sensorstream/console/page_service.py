@@ -36,6 +36,7 @@ from sensorstream.console import (
     queries_page,
     rules_page,
     settings_page,
+    shapes_page,
 )
 from sensorstream.console.elements import Notice, go, heading, link, loading, while_visible
 from sensorstream.console.page_addresses import BASE, ICON, PLACES, ListedPage, address, local_name
@@ -82,6 +83,7 @@ PAGES: Final = (
     Page("/rules/{name}", page_addresses.RULES, "{name}".format_map, rules_page.build_file),
     page_of(page_addresses.BENCH, bench_page.build),
     page_of(page_addresses.ONTOLOGY, ontology_page.build),
+    page_of(page_addresses.SHAPES, shapes_page.build),
     page_of(page_addresses.QUARANTINE, messages_page.build_quarantine),
     page_of(page_addresses.SETTINGS, settings_page.build),
 )

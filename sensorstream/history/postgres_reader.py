@@ -31,8 +31,13 @@ from sqlalchemy import (
 )
 
 from sensorstream.alerts.alert_records import LoggedDelivery, RaisedAlert
-from sensorstream.engine.outcome import Status
-from sensorstream.errors import Contradiction, QueryError, UnknownAlert, UnknownMessage
+from sensorstream.errors import (
+    Contradiction,
+    QueryError,
+    RefusedByShapes,
+    UnknownAlert,
+    UnknownMessage,
+)
 from sensorstream.history.database import limited, record, rows_of
 from sensorstream.history.incidents import ALERT, raised_alert
 from sensorstream.history.store_reader import (
@@ -60,7 +65,7 @@ from sensorstream.history.webhook_store import OF_ALERTS, logged_deliveries
 from sensorstream.journal.message import TakeMessage, origin_of_replay, replay_of
 from sensorstream.journal.records import number_of_message
 from sensorstream.model import rdf
-from sensorstream.model.events import Evidence, Provenance
+from sensorstream.model.events import Evidence, Provenance, Status
 from sensorstream.model.terms import IRI, BlankNode, Subject
 from sensorstream.model.timeline import Instant
 
@@ -302,6 +307,7 @@ def _of(query: _Query, chosen: QuarantineChoice) -> _Query:
         columns.kind == TakeMessage.kind,
         columns.status.in_([each.value for each in NOT_WHOLE]),
         columns.dismissed_at.is_(None),
+        _CODE.is_distinct_from(RefusedByShapes.code),
         ~exists().where(_replays.c.origin == literal(origin_of_replay("")).concat(columns.id)),
     )
     return _narrowed(query, chosen)

@@ -8,9 +8,8 @@ from datetime import datetime
 from typing import Any, Final, Literal, NamedTuple, Protocol
 
 from sensorstream.alerts.alert_records import LoggedDelivery, RaisedAlert
-from sensorstream.engine.outcome import Status
 from sensorstream.errors import Contradiction
-from sensorstream.model.events import Evidence, Provenance
+from sensorstream.model.events import Evidence, Provenance, Status
 from sensorstream.model.terms import IRI, Subject, Triple
 from sensorstream.model.timeline import Instant
 

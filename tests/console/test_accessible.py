@@ -54,6 +54,7 @@ PAGES = {
     "/rules": "uncertain-face",
     "/rules/tracking.rules": "Versions",
     "/ontology": "hasCertainty",
+    "/shapes": "too uncertain",
     "/quarantine": "as JSON",
     "/settings": "http.keys",
     "/settings?all=yes": "archive.",

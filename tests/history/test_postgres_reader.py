@@ -12,14 +12,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sqlalchemy import Engine
 
-from sensorstream.engine.outcome import Status
 from sensorstream.history import postgres_reader
 from sensorstream.history.postgres_reader import PostgresReader
 from sensorstream.history.store import PostgresStore
 from sensorstream.history.store_reader import RECENT, ClassMember, Latest, QuarantineChoice
 from sensorstream.journal.records import Effects, MessageStatus, Record
 from sensorstream.model import rdf, xsd
-from sensorstream.model.events import Ended, Evidence, Message, Provenance, RuleWait
+from sensorstream.model.events import Ended, Evidence, Message, Provenance, RuleWait, Status
 from sensorstream.model.terms import IRI, BlankNode, Literal, Subject, Term, Triple
 from tests.databases import execute
 from tests.history.test_store import alert, effects, entry

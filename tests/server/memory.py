@@ -25,7 +25,7 @@ from sensorstream.app.life.metrics import Metrics
 from sensorstream.app.questions.individuals import IndividualView, WindowView
 from sensorstream.app.questions.one_time_questions import Asking, RunningQuestions
 from sensorstream.clock import SystemClock
-from sensorstream.engine.outcome import Outcome, Status, Timings
+from sensorstream.engine.outcome import Outcome, Timings
 from sensorstream.errors import (
     Contradiction,
     HistoryError,
@@ -42,6 +42,7 @@ from sensorstream.history.asking.checked_question import (
     question_plan,
 )
 from sensorstream.history.asking.query_answer import Answer, GraphAnswer, Solutions
+from sensorstream.history.asking.query_run import AskRows
 from sensorstream.history.read_only_sql import AnswerColumn, SqlResult, SqlStream
 from sensorstream.history.store_reader import (
     EVERY,
@@ -55,7 +56,7 @@ from sensorstream.history.store_reader import (
 )
 from sensorstream.kb.graph_index import KnowledgeBase, Origin
 from sensorstream.mapping.xml_document import parse_document
-from sensorstream.model.events import Alert, Message
+from sensorstream.model.events import Alert, Message, Status
 from sensorstream.model.terms import IRI, Literal
 from sensorstream.model.timeline import Timeline
 from sensorstream.processes.forks import QuestionLimits
@@ -109,6 +110,10 @@ class MemoryAsking(Asking):
             yield True
         else:
             yield GraphAnswer(iter([(IRI("urn:a"), IRI("urn:p"), Literal("Ada"))]))
+
+    @contextmanager
+    def snapshot(self, stop: Stop) -> Iterator[AskRows]:
+        yield lambda question: []
 
     def cache_plan(
         self, text: str, default_graphs: Sequence[str], named_graphs: Sequence[str]

@@ -29,9 +29,10 @@ from sensorstream.app.application import Application
 from sensorstream.app.life.pipeline import failed
 from sensorstream.app.questions.message_questions import MOST_INDIVIDUALS, KnownOrigin
 from sensorstream.client.operations import Operations
-from sensorstream.engine.outcome import Outcome, Status
+from sensorstream.engine.outcome import Outcome
 from sensorstream.errors import Busy, MessageTooLarge, Position, RepeatedMessage, SensorStreamError
 from sensorstream.history.store_reader import KeptMessage, QuarantineChoice
+from sensorstream.model.events import Status
 from sensorstream.server.access_rules import check_source
 from sensorstream.server.addresses import admitted
 from sensorstream.server.batches import JSON, LINES, read_batch
@@ -379,7 +380,7 @@ class StatementsBody(BaseModel):
 
 
 class LifeBody(MessageBody):
-    """What became of a message up to now. What is null is not known."""
+    """The effects of a message up to now. A null is not known."""
 
     time: int | str | None = Field(description="application time at which it was taken in")
     error: ErrorBody | None = Field(description="why it was rejected")
@@ -492,7 +493,7 @@ def count_messages(
 
 @routed(routes, Operations.message, "What became of a message", LifeBody)
 def show_message(app: App, id_: Id) -> JSONResponse:
-    """What a message caused up to now, in the window, in history and in deliveries."""
+    """Show the effects of a message up to now, in the window, in history and in deliveries."""
     life = app.messages.life(id_)
     line, known, facts = app.timeline, life.facts is not None, life.facts or {}
 
