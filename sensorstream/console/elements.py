@@ -162,7 +162,7 @@ _CELL: Final = """
 </q-td>
 """
 _BOX: Final = """
-<q-checkbox v-model="props.selected" dense :aria-label="props.row?.['@choice'] ?? 'All rows'" />
+<q-checkbox v-model="props.selected" dense :aria-label="props.row?.['@name'] ?? 'All rows'" />
 """
 _BUTTON: Final = (
     """
@@ -223,7 +223,8 @@ class ShownTable:
         self.searched: int | None = None
         """The number of rows among which those shown were chosen; None: they are all."""
         self._columns = columns
-        self._key = self._choice = key or columns[0].name
+        self._key = key or columns[0].name
+        self._named = self._key
         self._offered: dict[str, Callable[[Row], bool]] = {}
         self._rows_a_page = rows_a_page
         drawn = [
@@ -273,7 +274,7 @@ class ShownTable:
         self.table.selection = "multiple"
         for slot in ("header-selection", "body-selection"):
             self.table.add_slot(slot, _BOX)
-        self._choice = name
+        self._named = name
         self.table.on_select(lambda _: chosen())
 
     @property
@@ -298,7 +299,6 @@ class ShownTable:
         made: dict[str, object] = {
             f"{name}{_OFFERED}": offered(row) for name, offered in self._offered.items()
         }
-        made["@choice"] = row.get(self._choice)
         for column in self._columns:
             name = column.name
             value = row.get(name) if column.value is None else column.value(row)
@@ -311,7 +311,7 @@ class ShownTable:
             made[name] = value
             if column.link is not None:
                 made[f"{name}{_LINK}"] = column.link(row)
-        return made
+        return {**made, "@name": str(row.get(self._named))}
 
 
 class LiveTable(ShownTable):
@@ -440,8 +440,9 @@ class FilterBar:
         with self._row, ui.element("div").classes("form") as ends:
             for name, title in (("from", "From"), ("to", "To")):
                 field = ui.input(title, value=self._local(self[name])).props("dense stack-label")
-                field.props("debounce=500")
-                field.props["type"] = "number" if is_number else "datetime-local"
+                field.props("debounce=500").props["type"] = (
+                    "number" if is_number else "datetime-local"
+                )
                 field.on_value_change(
                     lambda event, name=name: self._take(name, self._whole(event.value))
                 )

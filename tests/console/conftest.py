@@ -27,11 +27,6 @@ _OPTIONS = (
 )
 
 
-_SHAPES = """@prefix : <http://sensorstream.example/tracking#> .
-@prefix sh: <http://www.w3.org/ns/shacl#> .
-:Certain a sh:NodeShape ; sh:targetNode :human-990 ; sh:property [ sh:path :hasCertainty ;
-  sh:minInclusive 20 ; sh:severity sh:Warning ; sh:message "too uncertain" ] ."""
-
 # A fence with a name, and a unit.
 _MORE = """
 @prefix geo: <http://www.opengis.net/ont/geosparql#> .
@@ -39,6 +34,10 @@ _MORE = """
   "POLYGON((24.93 60.16, 24.96 60.16, 24.96 60.18, 24.93 60.16))"^^geo:wktLiteral .
 :hasCertainty <http://qudt.org/schema/qudt/hasUnit> <http://qudt.org/vocab/unit/PERCENT> .
 """
+_SHAPES = """@prefix : <http://sensorstream.example/tracking#> .
+@prefix sh: <http://www.w3.org/ns/shacl#> .
+:Certain a sh:NodeShape ; sh:targetNode :human-990 ; sh:property [ sh:path :hasCertainty ;
+  sh:minInclusive 20 ; sh:severity sh:Warning ; sh:message "too uncertain" ] ."""
 
 
 @pytest.fixture(scope="package")
