@@ -84,7 +84,8 @@ def _notes(row: Row) -> str:
     return ", ".join(notes)
 
 
-def _columns(state: str, files: Mapping[str, str]) -> Sequence[TableColumn]:
+def alert_columns(state: str, files: Mapping[str, str]) -> Sequence[TableColumn]:
+    """The columns of alerts in a state; ``files`` as for :func:`cause_of`."""
     alert = (
         TableColumn("severity", "Severity", value=lambda row: severity(row["severity"])),
         TableColumn("text", "Alert", lambda row: page_addresses.alert(str(row["id"]))),
@@ -140,7 +141,7 @@ async def build(visit: Visit) -> None:
         most = _MOST_SEARCHED if bar.is_used() else _MOST
         raised = state == _RAISED
         found = await (client.alerts(most) if raised else client.alerts_in(state, most))
-        table.most = most
+        table.most, table.searched = most, len(found)
         if new := {name: name for name in map(cause, found) if name not in known}:
             known.update(new)
             rule.set_options(known | {bar["rule"]: bar["rule"] or "any"})
@@ -148,7 +149,7 @@ async def build(visit: Visit) -> None:
 
     empty = "No alert fits." if bar.is_used() else "There are none."
     table = LiveTable(
-        _columns(state, files),
+        alert_columns(state, files),
         rows,
         _PAUSE,
         f"/alerts?{of}limit={_MOST}",
@@ -209,7 +210,7 @@ def silence_form(
 
 _CHANGES: Final = (
     moments("at", "When"),
-    TableColumn("change", "What"),
+    TableColumn("change", "What", value=lambda row: state(row["change"])),
     TableColumn("by", "By"),
     TableColumn("text", "Text"),
 )
@@ -217,7 +218,11 @@ _MESSAGES: Final = (
     TableColumn(
         "message_id", "Message", lambda row: page_addresses.message(str(row["message_id"]))
     ),
-    TableColumn("source", "Source"),
+    TableColumn(
+        "source",
+        "Source",
+        lambda row: page_addresses.address(page_addresses.MESSAGES.path, source=row["source"]),
+    ),
     moments("received_at", "Received"),
     TableColumn("kept", "", value=lambda row: "not kept any more" if row["dropped"] else ""),
 )
@@ -264,17 +269,17 @@ async def build_one(visit: Visit) -> None:
         show_alert(why)
 
 
-_STATE_LOOKS: Final = {"open": "bad", "acknowledged": "warned", "cleared": "good"}
+_STATE_LOOKS: Final = {"open": "warned", "cleared": "good"}
 
 
 def _facts(alert: Row, files: Mapping[str, str]) -> dict[str, Value]:
-    times = number(alert["count"])
+    times = "once" if alert["count"] == 1 else f"{number(alert['count'])} times"
     return {
         "State": state(str(alert["state"]), _STATE_LOOKS.get(str(alert["state"]), "")),
         "Rule": cause_of(alert, files),
         "Of": named(str(alert["key"])),
         "First raised": when(alert["first_at"]),
-        "Raised": (f"{times} times, last ", when(alert["last_at"])),
+        "Raised": (f"{times}, last", when(alert["last_at"])),
         "Acknowledged by": str(alert["acknowledged_by"] or ""),
         "Assigned to": str(alert["assignee"] or ""),
         "Cleared": when(alert["cleared_at"]),

@@ -64,7 +64,12 @@ class LineChart:
     def draw(self, lines: Mapping[str, Points], axis: Mapping[str, Any] | None = None) -> None:
         """Draw these lines in place of those before, over another ``axis`` if one is given."""
         series = [
-            {"name": name, "type": "line", "showSymbol": len(points) < 2, "data": list(points)}
+            {
+                "name": name,
+                "type": "line",
+                "showSymbol": len(points) < 2,
+                "data": [(at, _rounded(value)) for at, value in points],
+            }
             for name, points in lines.items()
         ]
         options = self._chart.options
@@ -74,6 +79,10 @@ class LineChart:
             options["grid"]["bottom"] = _BOTTOM + (_LEGEND if len(series) > 1 else 0)
             options["xAxis"].update(axis or {})
             self._chart.update()
+
+
+def _rounded(value: float | None) -> float | None:
+    return value if value is None or value % 1 == 0 else float(f"{value:.6g}")
 
 
 class Histogram:

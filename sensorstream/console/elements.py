@@ -47,15 +47,6 @@ def show(value: Value) -> None:
             ui.label(piece.text).classes("inline")
 
 
-def empty(text: str, lead: Piece | None = None) -> None:
-    """Say that there is nothing to show, and where something can be done about it."""
-    with ui.element("div").classes("empty"):
-        ui.icon("inbox").props("aria-hidden=true")
-        ui.label(text)
-        if lead is not None:
-            show(lead)
-
-
 @contextmanager
 def loading(text: str = "Loading …") -> Iterator[None]:
     """Say that something is being read, until the block ends."""
@@ -171,7 +162,7 @@ _CELL: Final = """
 </q-td>
 """
 _BOX: Final = """
-<q-checkbox v-model="props.selected" dense :aria-label="props.row?.NAME ?? 'All rows'" />
+<q-checkbox v-model="props.selected" dense :aria-label="props.row?.['@name'] ?? 'All rows'" />
 """
 _BUTTON: Final = (
     """
@@ -229,8 +220,11 @@ class ShownTable:
     ) -> None:
         self.notice = Notice()
         self.most = most
+        self.searched: int | None = None
+        """The number of rows among which those shown were chosen; None: they are all."""
         self._columns = columns
         self._key = key or columns[0].name
+        self._named = self._key
         self._offered: dict[str, Callable[[Row], bool]] = {}
         self._rows_a_page = rows_a_page
         drawn = [
@@ -249,7 +243,7 @@ class ShownTable:
             ).props("flat dense wrap-cells hide-pagination")
             self._twin = link("as JSON", twin(path)).classes("twin")
             self._twin.set_visibility(bool(path))
-            self._more = ui.label(f"The first {most} are shown; there may be more.").classes("hint")
+            self._more = ui.label().classes("hint")
             self._more.set_visibility(False)
         with self.table.add_slot("no-data"):
             self._empty = ui.label("Loading …").classes("empty")
@@ -279,7 +273,8 @@ class ShownTable:
         """Let rows be chosen by boxes; a column is their name. ``chosen`` is called at a change."""
         self.table.selection = "multiple"
         for slot in ("header-selection", "body-selection"):
-            self.table.add_slot(slot, _BOX.replace("NAME", name))
+            self.table.add_slot(slot, _BOX)
+        self._named = name
         self.table.on_select(lambda _: chosen())
 
     @property
@@ -296,7 +291,9 @@ class ShownTable:
             self.table.rows = linked
             if len(linked) > self._rows_a_page:
                 self.table.props(remove="hide-pagination")
-        self._more.set_visibility(len(linked) == self.most)
+        read = len(linked) if self.searched is None else self.searched
+        self._more.set_text(f"These are of the first {self.most}; there may be more.")
+        self._more.set_visibility(read == self.most)
 
     def _extras(self, row: Row) -> dict[str, object]:
         made: dict[str, object] = {
@@ -314,7 +311,7 @@ class ShownTable:
             made[name] = value
             if column.link is not None:
                 made[f"{name}{_LINK}"] = column.link(row)
-        return made
+        return {**made, "@name": str(row.get(self._named))}
 
 
 class LiveTable(ShownTable):
@@ -443,7 +440,9 @@ class FilterBar:
         with self._row, ui.element("div").classes("form") as ends:
             for name, title in (("from", "From"), ("to", "To")):
                 field = ui.input(title, value=self._local(self[name])).props("dense stack-label")
-                field.props(f"type={'number' if is_number else 'datetime-local'} debounce=500")
+                field.props("debounce=500").props["type"] = (
+                    "number" if is_number else "datetime-local"
+                )
                 field.on_value_change(
                     lambda event, name=name: self._take(name, self._whole(event.value))
                 )

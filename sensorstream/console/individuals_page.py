@@ -145,13 +145,11 @@ class ShownPast:
 
     def _draw(self, rows: Sequence[Row], since: object, until: object) -> None:
         lines = lines_of(rows)
-        moments = [at for points in lines.values() for at, _ in points]
-        ends = (
-            since or min(moments, key=seconds, default=None),
-            until or max(moments, key=seconds, default=None),
-        )
-        axis = dict(zip(("min", "max"), map(_on_axis, ends), strict=True))
-        for iri in self._charts.keys() | lines.keys():
+        moments = sorted((at for points in lines.values() for at, _ in points), key=seconds)
+        ends = (since or moments[0], until or moments[-1]) if moments else (None, None)
+        # ECharts draws nothing between two ends that are the same.
+        axis = dict.fromkeys(("min", "max")) if ends[0] == ends[1] else _axis(*ends)
+        for iri in sorted(self._charts.keys() | lines.keys(), key=label):
             if iri not in self._charts:
                 with self._lines:
                     self._charts[iri] = LineChart(label(iri), self._axis, self._signs.get(iri, ""))
@@ -164,8 +162,9 @@ class ShownPast:
             self._map.draw([*way, *fences], is_a_way=True)
 
 
-def _on_axis(moment: object) -> object:
-    return moment if moment is None or isinstance(moment, int | float) else str(moment)
+def _axis(*ends: object) -> dict[str, object]:
+    told = (each if isinstance(each, int | float) else str(each) for each in ends)
+    return dict(zip(("min", "max"), told, strict=True))
 
 
 def _question(iri: str, since: object, until: object) -> str:

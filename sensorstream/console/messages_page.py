@@ -94,6 +94,8 @@ _COLUMNS: Final = (
 _PARTS: Final = 60
 _RARELY: Final = 5
 """Readings of the list for one of the counts, and for one search."""
+_FEW: Final = 10_000
+"""Fewer messages are counted with each reading."""
 
 
 class _List:
@@ -106,6 +108,7 @@ class _List:
         self._before = int(before) if before.isdecimal() else None
         self._turns = count()
         self._rest: str | None = None
+        self._total = 0
         self._bar = FilterBar(page_addresses.MESSAGES.path, asked, self._change)
         self._bar.text("text", "Search in messages").classes("wide").props("type=search")
         self._bar.choice("status", "Status", {"": "any", **STATES})
@@ -144,16 +147,16 @@ class _List:
         found = await self._client.messages_page(_MOST, self._before, **chosen)
         self._rest = found["next"]
         self._older.set_enabled(self._rest is not None)
-        if turn % _RARELY == 0:
+        if turn % _RARELY == 0 or self._total < _FEW:
             self._count(await self._client.message_counts(_PARTS, **chosen), chosen)
         rows: list[Row] = found["messages"]
         return rows
 
     def _count(self, told: Mapping[str, Any], chosen: Mapping[str, Any]) -> None:
         parts = {int(seconds(each["at"])): each["counts"] for each in told["parts"]}
-        total = sum(map(sum, (each.values() for each in parts.values())))
+        self._total = sum(map(sum, (each.values() for each in parts.values())))
         width, now = told["seconds"], SystemClock().now()
-        text = f"{number(total)} messages, a bar for {number(width, 's')}."
+        text = f"{number(self._total)} messages, a bar for {number(width, 's')}."
         if told["oldest"]:
             text += f" Only the newest were looked at: those since {moment(told['oldest'])}."
         self._told.set_text(text)
@@ -297,13 +300,21 @@ async def build_quarantine(visit: Visit) -> None:
         status,
         lambda each: page_addresses.address(page_addresses.QUARANTINE.path, status=each or None),
     )
+    bar = FilterBar(page_addresses.QUARANTINE.path, visit.asked, lambda: table.read())
+    bar.text("text", "Source or reason contains").classes("wide")
+    actions = ui.element("div")
     outcome = ui.label().props("role=status")
 
     async def rows() -> list[Row]:
         said: Any = {"status": status} if status else {}
         names = [each.name for each in _KEPT_COLUMNS]  # not the content, which may be long
         found = await client.quarantine(_MOST_KEPT, **said)
-        return [{name: each[name] for name in names} for each in found]
+        table.searched = len(found)
+        return [
+            {name: each[name] for name in names}
+            for each in found
+            if bar["text"].lower() in f"{each['source']} {each['reason']}".lower()
+        ]
 
     async def replay(row: Row) -> None:
         outcome.set_text(_came(row, await client.replay(str(row["message_id"]))))
@@ -316,7 +327,12 @@ async def build_quarantine(visit: Visit) -> None:
         go(page_addresses.address(page_addresses.QUARANTINE.path, message=row["message_id"]))
 
     path = f"/quarantine?{f'status={status}&' if status else ''}limit={_MOST_KEPT}"
-    table = LiveTable(_KEPT_COLUMNS, rows, _PAUSE_OF_KEPT, path, most=_MOST_KEPT)
+    empty = "No message is in quarantine here."
+    table = LiveTable(_KEPT_COLUMNS, rows, _PAUSE_OF_KEPT, path, empty, most=_MOST_KEPT)
+    with actions:
+        table.act_on_chosen(
+            "message_id", {"Take chosen in anew": replay, "Take chosen out": dismiss}
+        )
     table.add("edit", "Edit", edit)
     table.act("replay", "Take in anew", replay)
     table.act("dismiss", "Take out", dismiss)

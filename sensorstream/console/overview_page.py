@@ -10,19 +10,18 @@ from typing import Any, Final, TypeAlias
 from nicegui import ui
 
 from sensorstream.console import page_addresses
+from sensorstream.console.alerts_page import alert_columns, rule_places
 from sensorstream.console.drawings import Bars, LineChart
 from sensorstream.console.elements import (
     ShownTable,
-    TableColumn,
     heading,
     keep_fresh,
     link,
-    moments,
     show,
 )
 from sensorstream.console.messages_page import KEPT, STATES
 from sensorstream.console.page_visits import Figures, Visit, Watch
-from sensorstream.console.shown_values import UNKNOWN, Piece, named, number, severity
+from sensorstream.console.shown_values import UNKNOWN, Piece, number
 
 _Value: TypeAlias = Callable[[Watch], float | None]
 _MESSAGES: Final = page_addresses.address(page_addresses.MESSAGES.path)
@@ -138,33 +137,29 @@ def _status(status: str, *, is_rare: bool = True) -> Figure:
     return Figure(STATES[status], "", value, _listed(status), is_rare=is_rare)
 
 
-@_of_now
-def _lag(now: Figures) -> float | None:
-    last, stored = now.value("journal_entry"), now.value("stored_entry")
-    return None if last is None or stored is None else last - stored
+def _count(name: str, label: str, counts: Callable[[float], bool]) -> _Value:
+    """The number of samples of a metric that count."""
+    return _of_now(lambda now: sum(map(counts, now.by(name, label).values())))
 
 
-@_of_now
+def _oldest(now: Figures) -> float:
+    return max(now.by("outbox_oldest_seconds", "receiver").values(), default=0.0)
+
+
 def _of_ontology(now: Figures) -> float | None:
     sizes = now.by("statements", "kind")
     return sizes["static"] + sizes["static_inferred"] if sizes else None
 
 
-@_of_now
-def _failing(now: Figures) -> float:
-    return sum(each > 0 for each in now.by("receiver_failing_seconds", "receiver").values())
+def _lag(now: Figures) -> float | None:
+    last, stored = now.value("journal_entry"), now.value("stored_entry")
+    return None if last is None or stored is None else last - stored
 
 
-@_of_now
-def _oldest(now: Figures) -> float:
-    return max(now.by("outbox_oldest_seconds", "receiver").values(), default=0.0)
-
-
-@_of_now
-def _unconnected(now: Figures) -> float:
-    return sum(each == 0 for each in now.by("input_connected", "input").values())
-
-
+_failing: Final = _count("receiver_failing_seconds", "receiver", lambda seconds: seconds > 0)
+_apart: Final = _count("input_connected", "input", lambda connected: not connected)
+_SOME: Final = _above(0)
+_BAD: Final = _above(0, "bad")
 _LOST: Final = ({"status": "unmatched"}, {"status": "rejected"}, {"status": "skipped"})
 _QUARANTINE: Final = page_addresses.address(page_addresses.QUARANTINE.path)
 STAGES: Final = (
@@ -175,14 +170,14 @@ STAGES: Final = (
             Figure("messages", "/s", _rate("messages_total"), _MESSAGES),
             _status("accepted", is_rare=False),
             Figure("wait", "", _gauge("waiting_messages"), _MESSAGES, _above(1000)),
-            Figure("inputs not connected", "", _unconnected, _SETTINGS, _above(0, "bad"), True),
+            Figure("inputs not connected", "", _apart, _SETTINGS, _BAD, True),
         ),
     ),
     ShownStage(
         "Mapping",
         "transform",
         (
-            Figure("for a message", "s", _phase("t_m"), _RULES),
+            Figure("per message", "s", _phase("t_m"), _RULES),
             _status("partial"),
             _status("held"),
             _status("late"),
@@ -195,7 +190,7 @@ STAGES: Final = (
         (
             Figure("individuals", "", _gauge("individuals"), _INDIVIDUALS),
             Figure("statements said", "", _gauge("statements", kind="asserted"), _INDIVIDUALS),
-            Figure("of the ontology", "", _of_ontology, _ONTOLOGY),
+            Figure("of the ontology", "", _of_now(_of_ontology), _ONTOLOGY),
         ),
     ),
     ShownStage(
@@ -203,26 +198,19 @@ STAGES: Final = (
         "psychology",
         (
             Figure("statements inferred", "", _gauge("statements", kind="inferred"), _INDIVIDUALS),
-            Figure("for a message", "s", _phase("t_i"), _RULES),
+            Figure("per message", "s", _phase("t_i"), _RULES),
             Figure("largest island", "", _gauge("reasoner_largest_island"), _ONTOLOGY),
             Figure("asked", "", _gauge("reasoner_memo_total", result="miss"), _RULES),
             Figure("remembered", "", _gauge("reasoner_memo_total", result="hit"), _RULES),
-            Figure(
-                "replaced by plain",
-                "",
-                _gauge("reasoner_degraded"),
-                _SETTINGS,
-                _above(0, "bad"),
-                is_rare=True,
-            ),
+            Figure("replaced by plain", "", _gauge("reasoner_degraded"), _SETTINGS, _BAD, True),
         ),
     ),
     ShownStage(
         "Rules",
         "rule",
         (
-            Figure("for a message", "s", _phase("t_s"), _RULES),
-            Figure("over their limits", "", _lately("overruns_total"), _QUERIES, _above(0), True),
+            Figure("per message", "s", _phase("t_s"), _RULES),
+            Figure("over their limits", "", _lately("overruns_total"), _QUERIES, _SOME, True),
         ),
     ),
     ShownStage(
@@ -252,7 +240,7 @@ STAGES: Final = (
         "Quarantine",
         "report",
         (
-            Figure("lost lately", "", _lately("messages_total", *_LOST), _QUARANTINE, _above(0)),
+            Figure("lost lately", "", _lately("messages_total", *_LOST), _QUARANTINE, _SOME),
             *(_status(each, is_rare=False) for each in ("unmatched", "rejected")),
             _status("skipped"),
         ),
@@ -263,7 +251,7 @@ STAGES: Final = (
         "history",
         (
             Figure("entries", "", _gauge("stored_entry"), _ASK),
-            Figure("not stored yet", "", _lag, _MESSAGES, _above(1000)),
+            Figure("not stored yet", "", _of_now(_lag), _MESSAGES, _above(1000)),
         ),
         _rate("departures_total"),
         is_below=True,
@@ -273,7 +261,7 @@ STAGES: Final = (
         "polyline",
         (
             Figure("continuous queries", "", _asked("queries"), _QUERIES),
-            Figure("stopped", "", _asked("stopped"), _QUERIES, _above(0, "bad"), is_rare=True),
+            Figure("stopped", "", _asked("stopped"), _QUERIES, _BAD, True),
         ),
         is_below=True,
     ),
@@ -282,8 +270,8 @@ STAGES: Final = (
         "send",
         (
             Figure("deliveries wait", "", _total("outbox_deliveries"), _RECEIVERS),
-            Figure("the oldest waits", "s", _oldest, _RECEIVERS, _above(60)),
-            Figure("fail", "", _failing, _RECEIVERS, _above(0, "bad"), is_rare=True),
+            Figure("oldest waits", "s", _of_now(_oldest), _RECEIVERS, _above(60)),
+            Figure("fail", "", _failing, _RECEIVERS, _BAD, True),
         ),
         is_below=True,
     ),
@@ -291,17 +279,6 @@ STAGES: Final = (
 _LEVEL_OF: Final = {"critical": "bad", "warning": "warned"}
 """The levels that open alerts of a severity mean."""
 _WORST: Final = (*_LEVEL_OF, "info")
-_OPEN_ALERTS: Final = (
-    TableColumn("severity", "Severity", value=lambda row: severity(row["severity"])),
-    TableColumn(
-        "text",
-        "Alert",
-        value=lambda row: Piece(row["text"], address=page_addresses.alert(row["id"])),
-    ),
-    TableColumn("key", "Of", value=lambda row: named(row["key"])),
-    TableColumn("count", "Times", is_number=True),
-    moments("last_at", "Last"),
-)
 
 
 class _Card:
@@ -354,7 +331,9 @@ async def build(visit: Visit) -> None:
     with ui.element("div").classes("way"):
         cards = {stage.name: _Card(stage) for stage in STAGES}
     heading("Open alerts")
-    table = ShownTable(_OPEN_ALERTS, "/alerts?state=open", "No alert is open.", key="id")
+    files: dict[str, str] = {}
+    columns = alert_columns("open", files)
+    table = ShownTable(columns, "/alerts?state=open", "No alert is open.", key="id")
     with ui.element("div").classes("charts"):
         messages = LineChart(
             "Messages a second", {"type": "value", "min": -300, "max": 0, "name": "s"}
@@ -373,6 +352,7 @@ async def build(visit: Visit) -> None:
         if not pieces:
             known = watch.now is not None
             pieces = [Piece("All is well", look="chip good") if known else Piece("Loading …")]
+        pieces.sort(key=lambda piece: "bad" not in piece.look)
         if told[0] != pieces:
             told[0] = pieces
             state.clear()
@@ -383,10 +363,13 @@ async def build(visit: Visit) -> None:
         phases.draw([round(1000 * (_phase(each)(watch) or 0.0), 3) for each in _PHASES])
 
     async def read() -> None:
+        if not files:
+            files.update(await rule_places(visit))
         held = await visit.client.window(1)
         opened = await visit.client.alerts_in("open", _MOST_ALERTS)
         queries = await visit.client.queries()
         watch.asked["open"] = len(opened)
+        cards["Alerts"].caption.set_text("or more" if len(opened) == _MOST_ALERTS else "")
         watch.asked["queries"] = len(queries)
         watch.asked["stopped"] = sum(each["state"] != "running" for each in queries)
         table.show(sorted(opened, key=lambda row: _WORST.index(row["severity"]))[:_SHOWN_ALERTS])

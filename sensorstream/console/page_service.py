@@ -7,7 +7,6 @@ import secrets
 import socket
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from html import escape
 from pathlib import Path
 from typing import Final
 from weakref import WeakValueDictionary
@@ -42,7 +41,7 @@ from sensorstream.console import (
 from sensorstream.console.elements import Notice, go, heading, link, loading, while_visible
 from sensorstream.console.page_addresses import BASE, ICON, PLACES, ListedPage, address, local_name
 from sensorstream.console.page_routes import way_in
-from sensorstream.console.page_scripts import CODE, ask, shade_button
+from sensorstream.console.page_scripts import CODE, ask, run, shade_button
 from sensorstream.console.page_visits import ZONE, Page, Upstream, Visit, Watch, key_of, page_of
 from sensorstream.console.shown_values import VIEWERS, Viewer
 from sensorstream.errors import InternalFault
@@ -108,9 +107,6 @@ def serve(upstream: Upstream, listener: socket.socket, on_ready: Callable[[], ob
     api = FastAPI(openapi_url=None, routes=own, middleware=[Middleware(ContentSecurity)])
     # It sees the pages before they are compressed.
     pages.add_middleware(ContentSecurity, tiles=upstream.tiles)
-    if upstream.tiles:
-        ground = _GROUND.format(tiles=escape(upstream.tiles), credit=escape(upstream.credit))
-        ui.add_head_html(ground, shared=True)
     pages.add_middleware(Late)
     # The server passes on HTTP requests, not web sockets.
     pages.config.socket_io_js_transports = ["polling"]
@@ -171,6 +167,8 @@ def _add(page: Page, upstream: Upstream, watches: WeakValueDictionary[str, Watch
         while_visible(watch.enter, watch.leave)
         opened.on_delete(client.close)
         visit = Visit(client, watch, asked)
+        if upstream.tiles:
+            run("keepGround", upstream.tiles, upstream.credit)
         viewer = VIEWERS[opened] = Viewer()
         zone = request.cookies.get(ZONE, "")
 
@@ -207,7 +205,6 @@ async def build_page(page: Page, visit: Visit) -> None:
         raise
 
 
-_GROUND: Final = '<meta name="ground" data-tiles="{tiles}" data-credit="{credit}">'
 _POLICY: Final = "Content-Security-Policy"
 _ALL: Final = "default-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; "
 _PLAIN: Final = _ALL + "img-src data:; style-src 'unsafe-inline'"

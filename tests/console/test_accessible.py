@@ -40,6 +40,7 @@ PAGES = {
     "/messages": "Older",
     "/messages/{message}": "Content",
     "/individuals": "Members",
+    "/individuals?view=map": "Where they are",
     f"/individual?iri={quote(IRI, safe='')}": "hasCertainty",
     "/queries": "A new query",
     "/query?name=urn%3Ax%3Aseen": "Results",

@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+from datetime import datetime
+from zoneinfo import ZoneInfo
+
 from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
@@ -21,6 +24,7 @@ def test_an_operator_sees_to_an_alert(pages: Pages) -> None:
     human = "http://sensorstream.example/tracking#human-501"
     for selector in ("a[href$='/rules/tracking.rules']", f"a[title='{human}']"):
         assert pages.has(f".facts {selector}")
+    assert pages.has(f".why details p a[title='{human}']")
     pages.field("Text").send_keys("on my way")
     pages.press("Acknowledge")
     pages.see("Acknowledged by\nkey ann")
@@ -29,6 +33,10 @@ def test_an_operator_sees_to_an_alert(pages: Pages) -> None:
     pages.press("Assign to (text)")
     pages.see("Assigned to\nbob")
     pages.take_picture("alert")
+    why = "document.querySelector('main .why').scrollIntoView({block: 'end'})"
+    pages.browser.execute_script(why)
+    pages.take_picture("alert-why")
+    pages.browser.execute_script("scrollTo(0, 0)")
     pages.press("Clear")
     pages.see("State\ncleared")
     still = [each["text"] for each in pages.client.alerts_in("open")]
@@ -73,6 +81,24 @@ def test_alerts_are_chosen_by_an_address_and_acknowledged_together(pages: Pages)
         pages.client.clear_alert(each["id"])
 
 
+def test_times_are_those_of_the_viewers_clock(pages: Pages) -> None:
+    pages.send_face(531, certainty=20)
+    cdp = pages.browser.execute_cdp_cmd
+    cdp("Emulation.setTimezoneOverride", {"timezoneId": "Asia/Kathmandu"})
+    try:
+        # The browser says its zone to each page that comes next.
+        pages.open("/alerts?last=between&from=2026-01-02T03:04Z", "face 531")
+        pages.open("/alerts?last=between&from=2026-01-02T03:04Z", "face 531")
+        shown = pages.find(".table .moment")
+        at = datetime.fromisoformat(str(shown.get_attribute("title")))
+        here = at.astimezone(ZoneInfo("Asia/Kathmandu"))
+        assert shown.text == f"{here:%Y-%m-%d %H:%M:%S}"
+        assert pages.field("From").get_attribute("value") == "2026-01-02T08:49"
+    finally:
+        cdp("Emulation.setTimezoneOverride", {"timezoneId": ""})
+        pages.open("/alerts")
+
+
 def test_a_list_that_is_cut_says_so(pages: Pages) -> None:
     def crowd(certainty: int) -> str:
         people = "".join(
@@ -83,7 +109,7 @@ def test_a_list_that_is_cut_says_so(pages: Pages) -> None:
         return f"{begin}{people}</Tracker></Event></Message>"
 
     pages.client.send(crowd(10))
-    pages.open("/alerts", "The first 200 are shown; there may be more.")
+    pages.open("/alerts", "These are of the first 200; there may be more.")
     # All are sure again.
     pages.client.send(crowd(100))
     pages.miss("there may be more")

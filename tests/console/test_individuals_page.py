@@ -97,9 +97,17 @@ def test_the_newest_individuals_come_first_and_the_oldest_are_left_out_of_many(
     assert pages.client.window()["total"] > 500, "the window has more than the page"
 
 
+def see_person(pages: Pages, time: int, certainty: int) -> None:
+    pages.client.send(
+        f"<Message><Event id='1'><Tracker type='FaceTracker'><TimeStamp value='{time}'/>"
+        f"<person id='851' certainty='{certainty}'><location2d x='{time % 7}' y='{time % 4}'/>"
+        "</person></Tracker></Event></Message>"
+    )
+
+
 def test_a_researcher_asks_why_something_is_a_member_of_a_class(pages: Pages) -> None:
-    pages.send_face(851, certainty=90)
-    pages.send_face(851, certainty=95)
+    for time, certainty in enumerate((90, 84, 60, 72, 88, 95), 851):
+        see_person(pages, time, certainty)
     iri = "http://sensorstream.example/tracking#human-851"
     pages.open("/individuals", "human-851")
     pages.take_picture("individuals")
@@ -114,14 +122,18 @@ def test_a_researcher_asks_why_something_is_a_member_of_a_class(pages: Pages) ->
     pages.see("Its past")
     held = ".timeline [aria-label^='hasCertainty {}, '][aria-label$=' until now']"
     eventually(lambda: pages.has(held.format(95)))
-    pages.send_face(851, certainty=97)
+    see_person(pages, 858, 97)
     # It goes on by itself.
     eventually(lambda: pages.has(held.format(97)))
+    assert pages.has(".chart[aria-label='hasCertainty (%)']")
     # The last place of its way.
     eventually(lambda: pages.has(".map path.now"))
     pages.press("Why")
     pages.see("found '97' at /Message")
     pages.take_picture("individual")
+    where = "document.querySelector('.filters').getBoundingClientRect().y + scrollY - 130"
+    pages.browser.execute_script(f"scrollTo(0, {where})")
+    pages.take_picture("past")
     early = f"/individual?iri={quote(iri, safe='')}&last=between&from=0&to=10"
     pages.open(early, "Nothing has ended then.")
     assert not pages.has(".timeline a")
@@ -129,8 +141,9 @@ def test_a_researcher_asks_why_something_is_a_member_of_a_class(pages: Pages) ->
 
 def test_a_map_shows_where_the_individuals_of_the_window_are(pages: Pages) -> None:
     pages.send_face(852)
-    pages.open("/individuals?view=map", "Where they are")
+    pages.open("/individuals?view=map", "Where they are, on a plane", "Harbour yard")
     eventually(lambda: pages.has(".map path.place"))
+    assert pages.has(".map path.fence")
     assert pages.has(".map .leaflet-control-zoom")
     # The internet is not asked for the ground.
     assert not pages.has(".map img")
