@@ -24,8 +24,8 @@ from sensorstream.console.elements import (
     link,
     moments,
 )
-from sensorstream.console.page_addresses import moment
 from sensorstream.console.page_visits import Visit
+from sensorstream.console.shown_values import moment, named, severity
 from sensorstream.console.why_tree import show_alert
 
 _PAUSE: Final = 2.0
@@ -57,9 +57,9 @@ def _notes(row: Row) -> str:
 
 
 _INCIDENTS: Final[tuple[TableColumn, ...]] = (
-    TableColumn("severity", "Severity"),
+    TableColumn("severity", "Severity", value=lambda row: severity(row["severity"])),
     TableColumn("cause", "Rule", _open_it, value=cause),
-    TableColumn("key", "Of"),
+    TableColumn("key", "Of", value=lambda row: named(row["key"])),
     TableColumn("text", "Text"),
     TableColumn("count", "Times", is_number=True),
     moments("last_at", "Last"),

@@ -1,10 +1,14 @@
-"""Links within the pages: NiceGUI's own ones would name the path of all pages twice."""
+"""Parts of pages: links, tables, lists of facts, filters, and the states of loading and empty.
+
+Links are not NiceGUI's own ones, which would name the path of all pages twice.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from types import MappingProxyType
 from typing import Any, Final, TypeAlias
 
@@ -13,7 +17,8 @@ from nicegui.elements.mixins.text_element import TextElement
 from nicegui.events import GenericEventArguments
 
 from sensorstream.console.code_editor import mark_faults
-from sensorstream.console.page_addresses import BASE, moment, twin
+from sensorstream.console.page_addresses import BASE, address, twin
+from sensorstream.console.shown_values import Piece, Value, number, viewer, when
 from sensorstream.errors import SensorStreamError
 
 
@@ -25,6 +30,40 @@ def link(text: str, address: str) -> ui.element:
         with made:
             ui.label(text).classes("inline")
     return made
+
+
+def show(value: Value) -> None:
+    """Show a text, or several side by side, with their links, tooltips and looks."""
+    for each in (value,) if isinstance(value, str | Piece) else value:
+        piece = Piece(each) if isinstance(each, str) else each
+        made = ui.element("a" if piece.address else "span").classes(piece.look)
+        if piece.address:
+            made.props["href"] = piece.address
+        if piece.hover:
+            made.props["title"] = piece.hover
+        with made:
+            ui.label(piece.text).classes("inline")
+
+
+def empty(text: str, lead: Piece | None = None) -> None:
+    """Say that there is nothing to show, and where something can be done about it."""
+    with ui.element("div").classes("empty"):
+        ui.icon("inbox").props("aria-hidden=true")
+        ui.label(text)
+        if lead is not None:
+            show(lead)
+
+
+@contextmanager
+def loading(text: str = "Loading …") -> Iterator[None]:
+    """Say that something is being read, until the block ends."""
+    with ui.element("div").classes("loading").props("role=status") as shown:
+        ui.spinner().props("aria-hidden=true")
+        ui.label(text)
+    try:
+        yield
+    finally:
+        shown.delete()
 
 
 def choices(title: str, names: Mapping[str, str], here: str, address: Callable[[str], str]) -> None:
@@ -97,11 +136,11 @@ class FactList:
         """``leads`` are the addresses that values lead to, by their names."""
         self._leads = leads
         self._list = ui.element("dl").classes("facts")
-        self._shown: dict[str, str] = {}
+        self._shown: dict[str, Value] = {}
 
-    def show(self, facts: Mapping[str, str]) -> None:
+    def show(self, facts: Mapping[str, Value]) -> None:
         """Show these in place of those before."""
-        said = {name: value for name, value in facts.items() if value}
+        said = {name: value for name, value in facts.items() if value and value != Piece("")}
         if said == self._shown:
             return
         self._shown = said
@@ -110,26 +149,28 @@ class FactList:
             for name, value in said.items():
                 with ui.element("dt"):
                     ui.label(name)
+                lead = self._leads.get(name)
                 with ui.element("dd"):
-                    if name in self._leads:
-                        link(value, self._leads[name])
-                    else:
-                        ui.label(value)
+                    show(value if lead is None else Piece(str(value), address=lead))
 
 
 Row: TypeAlias = Mapping[str, Any]
 _LINK: Final = "@link"
 _OFFERED: Final = "@offered"
+# The style sheet shows a row as a card on a narrow screen: a cell says its own heading there.
 _CELL: Final = """
-<q-td :props="props">
-  <a v-if="props.row[props.col.name + '@link']"
-    :href="props.row[props.col.name + '@link']">{{ props.value }}</a>
-  <template v-else>{{ props.value }}</template>
+<q-td :props="props" :data-heading="props.col.label"
+  :class="(props.value ?? '') === '' ? 'blank' : ''">
+  <component :is="props.row[props.col.name + '@link'] ? 'a' : 'span'"
+    :href="props.row[props.col.name + '@link'] || null"
+    :title="props.row[props.col.name + '@hover'] || null"
+    :class="props.row[props.col.name + '@look']">{{
+      props.row[props.col.name + '@text'] ?? props.value }}</component>
 </q-td>
 """
 _BUTTON: Final = (
     """
-<q-td :props="props">
+<q-td :props="props" :class="props.row[props.col.name + '@offered'] ? '' : 'blank'">
   <q-btn v-if="props.row[props.col.name + '@offered']" flat dense no-caps color="primary"
     :label="props.col.title" @click="(event) => { if ("""
     + ONCE
@@ -149,12 +190,14 @@ class TableColumn:
     """An address from a row; empty: this row has none."""
     is_number: bool = False
     value: Callable[[Row], object] | None = None
-    """The value shown, from a row; None: its value of this name."""
+    """The value shown, from a row, which may be a :class:`.Piece`; None: its value of this name."""
+    unit: str = ""
+    """The unit of numbers (see :func:`.number`)."""
 
 
 def moments(name: str, heading: str) -> TableColumn:
     """A column of moments of the HTTP interface."""
-    return TableColumn(name, heading, value=lambda row: moment(row[name]))
+    return TableColumn(name, heading, value=lambda row: when(row[name]))
 
 
 Do: TypeAlias = Callable[[Row], Awaitable[object]]
@@ -181,8 +224,7 @@ class ShownTable:
     ) -> None:
         self.notice = Notice()
         self._most = most
-        self._values = {each.name: each.value for each in columns if each.value is not None}
-        self._links = {each.name: each.link for each in columns if each.link is not None}
+        self._columns = columns
         self._offered: dict[str, Callable[[Row], bool]] = {}
         self._rows_a_page = rows_a_page
         drawn = [
@@ -203,9 +245,9 @@ class ShownTable:
             self._more = ui.label(f"The first {most} are shown; there may be more.").classes("hint")
             self._more.set_visibility(False)
         with self.table.add_slot("no-data"):
-            ui.label(empty)
-        for name in self._links:
-            self.table.add_slot(f"body-cell-{name}", _CELL)
+            self._empty = ui.label("Loading …").classes("empty")
+        self._said_when_empty = empty
+        self.table.add_slot("body-cell", _CELL)
 
     def add(
         self, name: str, title: str, do: Do, is_offered: Callable[[Row], bool] = lambda row: True
@@ -224,6 +266,7 @@ class ShownTable:
 
     def show(self, rows: Sequence[Row]) -> None:
         """Show these rows."""
+        self._empty.set_text(self._said_when_empty)
         linked = [{**row, **self._extras(row)} for row in rows]
         if linked != self.table.rows:
             self.table.rows = linked
@@ -232,10 +275,22 @@ class ShownTable:
         self._more.set_visibility(len(linked) == self._most)
 
     def _extras(self, row: Row) -> dict[str, object]:
-        links = {f"{name}{_LINK}": link(row) for name, link in self._links.items()}
-        offers = {f"{name}{_OFFERED}": offered(row) for name, offered in self._offered.items()}
-        values = {name: value(row) for name, value in self._values.items()}
-        return {**links, **offers, **values}
+        made: dict[str, object] = {
+            f"{name}{_OFFERED}": offered(row) for name, offered in self._offered.items()
+        }
+        for column in self._columns:
+            name = column.name
+            value = row.get(name) if column.value is None else column.value(row)
+            if isinstance(value, Piece):
+                made |= {f"{name}@hover": value.hover, f"{name}@look": value.look}
+                made |= {f"{name}{_LINK}": value.address}
+                value = value.text
+            elif column.is_number and value is not None:
+                made |= {f"{name}@text": number(value, column.unit), f"{name}@hover": str(value)}
+            made[name] = value
+            if column.link is not None:
+                made[f"{name}{_LINK}"] = column.link(row)
+        return made
 
 
 class LiveTable(ShownTable):
@@ -270,6 +325,122 @@ class LiveTable(ShownTable):
             await self.read()
 
         self.add(name, title, acted, is_offered)
+
+
+_ANY: Final = ""
+_BETWEEN: Final = "between"
+_LASTING: Final = {
+    _ANY: "any time",
+    "15m": "the last 15 minutes",
+    "1h": "the last hour",
+    "6h": "the last 6 hours",
+    "1d": "the last day",
+    "7d": "the last week",
+    "30d": "the last 30 days",
+    _BETWEEN: "from … to …",
+}
+_NUMBERS: Final = {
+    _ANY: "any time",
+    **{str(each): f"the last {each:,}" for each in (10, 100, 1000, 10_000)},
+    _BETWEEN: "from … to …",
+}
+_UNITS: Final = {"m": "minutes", "h": "hours", "d": "days"}
+
+
+_End: TypeAlias = datetime | float | None
+
+
+class FilterBar:
+    """Fields that choose what a page shows. Their values stand in the address, so that a link and a
+    reload keep them; ``change`` is called after each of them.
+    """
+
+    def __init__(
+        self, path: str, asked: Mapping[str, str], change: Callable[[], Awaitable[None]]
+    ) -> None:
+        """``asked`` are the query parameters, of which others than those of the fields stay."""
+        self._path = path
+        self._values = dict(asked)
+        self._change = change
+        self._row = ui.element("div").classes("form filters").props("role=search")
+        self._is_number = False
+
+    def __getitem__(self, name: str) -> str:
+        return self._values.get(name, "")
+
+    def text(self, name: str, title: str) -> ui.input:
+        """A field for a text."""
+        with self._row:
+            field = ui.input(title, value=self[name]).props("clearable debounce=300 dense")
+        field.on_value_change(lambda event: self._take(name, event.value))
+        return field
+
+    def choice(self, name: str, title: str, options: Mapping[str, str]) -> ui.select:
+        """A field for one of some values, by the names that people give them."""
+        known = {**options, self[name]: options.get(self[name], self[name] or "any")}
+        with self._row:
+            field = ui.select(known, label=title, value=self[name]).props("dense")
+        field.on_value_change(lambda event: self._take(name, event.value))
+        return field
+
+    def time_range(self, *, is_number: bool = False) -> None:
+        """Fields for a time range (see :meth:`bounds`); ``is_number``: times are whole numbers."""
+        self._is_number = is_number
+        lasting = self.choice("last", "Time", _NUMBERS if is_number else _LASTING)
+        with self._row, ui.element("div").classes("form") as ends:
+            for name, title in (("from", "From"), ("to", "To")):
+                field = ui.input(title, value=self._local(self[name])).props("dense stack-label")
+                field.props(f"type={'number' if is_number else 'datetime-local'} debounce=500")
+                field.on_value_change(
+                    lambda event, name=name: self._take(name, self._whole(event.value))
+                )
+        ends.bind_visibility_from(lasting, "value", value=_BETWEEN)
+
+    def bounds(self, now: datetime | float) -> tuple[_End, _End]:
+        """The begin and the end that are chosen; None: it is open there."""
+        last = self["last"]
+        if last == _BETWEEN:
+            return self._read("from"), self._read("to")
+        if isinstance(now, datetime):
+            length, unit = last[:-1], _UNITS.get(last[-1:])
+            if unit is None or not (length.isdecimal() and len(length) < 4):
+                return None, None
+            return now - timedelta(**{unit: int(length)}), None
+        return (now - int(last) if last.isdecimal() and len(last) < 19 else None), None
+
+    def _read(self, name: str) -> _End:
+        try:
+            if self._is_number:
+                return float(self[name])
+            at = datetime.fromisoformat(self[name])
+        except ValueError:
+            return None
+        return at if at.tzinfo else at.replace(tzinfo=UTC)
+
+    def _local(self, at: str) -> str:
+        """A moment of the address as the browser's field has it: in the viewer's clock."""
+        try:
+            known = datetime.fromisoformat(at).astimezone(viewer().zone)
+        except ValueError:
+            return at if self._is_number else ""
+        return at if self._is_number else f"{known:%Y-%m-%dT%H:%M}"
+
+    def _whole(self, text: str | None) -> str:
+        """A moment of the browser's field as the address has it: with its offset."""
+        if self._is_number or not text:
+            return text or ""
+        try:
+            return datetime.fromisoformat(text).replace(tzinfo=viewer().zone).isoformat()
+        except ValueError:
+            return ""
+
+    async def _take(self, name: str, value: str | None) -> None:
+        self._values[name] = (value or "").strip()
+        if name == "last" and value != _BETWEEN:
+            self._values.update({"from": "", "to": ""})
+        said = {name: each for name, each in self._values.items() if each}
+        stand_at(address(self._path, **said))
+        await self._change()
 
 
 class Notice:

@@ -25,8 +25,9 @@ from sensorstream.console.elements import (
     link,
     moments,
 )
-from sensorstream.console.page_addresses import local_name, moment, text_of
+from sensorstream.console.page_addresses import local_name, text_of
 from sensorstream.console.page_visits import Visit
+from sensorstream.console.shown_values import moment
 from sensorstream.errors import UnknownMessage
 
 _PAUSE: Final = 2.0

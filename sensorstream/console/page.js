@@ -18,6 +18,8 @@ document.addEventListener("DOMContentLoaded", () => {
 const page = {
   isDark: () => document.body.classList.contains("body--dark"),
 
+  zone: () => Intl.DateTimeFormat().resolvedOptions().timeZone,
+
   tellShade: () => emitEvent("shade", page.isDark()),
 
   keepShade(cookie, path, named) {
@@ -83,3 +85,5 @@ const page = {
       50,
     ),
 };
+
+document.cookie = `sensorstream-zone=${page.zone()}; path=/console; samesite=strict`;

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Final
 from urllib.parse import quote, urlencode
 
@@ -121,13 +121,6 @@ def local_name(iri: str) -> str:
 def short(statement: str) -> str:
     """A statement or term in N-Triples, with local names and without datatypes."""
     return _IRI.sub(lambda found: local_name(found[1]), _TYPED.sub(r"\1", statement))
-
-
-def moment(at: str | None) -> str:
-    """A moment of the HTTP interface, to the second in UTC; "" for none."""
-    if at is None:
-        return ""
-    return f"{datetime.fromisoformat(at).astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC"
 
 
 def seconds(at: object) -> float:

@@ -36,11 +36,12 @@ from sensorstream.console import (
     rules_page,
     settings_page,
 )
-from sensorstream.console.elements import Notice, go, heading, link, while_visible
+from sensorstream.console.elements import Notice, go, heading, link, loading, while_visible
 from sensorstream.console.page_addresses import BASE, ICON, PLACES, ListedPage, address, local_name
 from sensorstream.console.page_routes import way_in
-from sensorstream.console.page_scripts import CODE, shade_button
-from sensorstream.console.page_visits import Page, Upstream, Visit, Watch, key_of, page_of
+from sensorstream.console.page_scripts import CODE, ask, shade_button
+from sensorstream.console.page_visits import ZONE, Page, Upstream, Visit, Watch, key_of, page_of
+from sensorstream.console.shown_values import VIEWERS, Viewer
 from sensorstream.errors import InternalFault
 
 PAGES: Final = (
@@ -158,10 +159,15 @@ def _add(page: Page, upstream: Upstream, watches: WeakValueDictionary[str, Watch
         while_visible(watch.enter, watch.leave)
         opened.on_delete(client.close)
         visit = Visit(client, watch, asked)
+        viewer = VIEWERS[opened] = Viewer()
+        zone = request.cookies.get(ZONE, "")
 
         async def fill() -> None:
             if await admission:
-                await build_page(page, visit)
+                viewer.read_zone(zone or await ask("zone"))
+                with loading():
+                    viewer.labels = await watch.read_labels()
+                    await build_page(page, visit)
             else:
                 go(way_in(here))
 

@@ -7,6 +7,7 @@ import logging
 import time
 from collections import deque
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -20,6 +21,8 @@ from sensorstream.console.page_addresses import ListedPage
 from sensorstream.errors import AccessError, SensorStreamError
 
 COOKIE: Final = "sensorstream-key"
+ZONE: Final = "sensorstream-zone"
+"""The cookie in which the browser says its time zone."""
 _SECONDS: Final = 30.0
 
 
@@ -58,6 +61,11 @@ _PAUSE: Final = 1.0
 """Seconds between two readings."""
 _KEPT: Final = 300
 """Readings: five minutes."""
+_LABELS_LAST: Final = 300.0
+# An English label, and one without a language, comes after others, and so in their place.
+_LABELS: Final = """PREFIX rdfs: <http://www.w3.org/2000/01/rdf-schema#>
+SELECT ?iri ?label { ?iri rdfs:label ?label FILTER isIRI(?iri) }
+ORDER BY (LANG(?label) IN ("en", "")) LIMIT 5000"""
 
 
 class Watch:
@@ -71,6 +79,18 @@ class Watch:
         self._upstream = upstream
         self._key = key
         self._task: asyncio.Task[None] | None = None
+        self._labels: Mapping[str, str] = {}
+        self._labels_end = 0.0
+
+    async def read_labels(self) -> Mapping[str, str]:
+        """The labels that the ontology gives to its terms, read anew after some minutes."""
+        if time.monotonic() > self._labels_end:
+            self._labels_end = time.monotonic() + _LABELS_LAST
+            with suppress(SensorStreamError):
+                async with self._upstream.client(self._key) as client:
+                    rows = (await client.query(_LABELS)).rows
+                self._labels = {str(iri): str(label) for iri, label in rows}
+        return self._labels
 
     @property
     def now(self) -> Figures | None:

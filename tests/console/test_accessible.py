@@ -34,11 +34,12 @@ SETTLED = "return document.getAnimations().every(each => each.playState !== 'run
 IRI = "http://sensorstream.example/tracking#human-990"
 QUERY = """PREFIX : <http://sensorstream.example/tracking#>
 REGISTER QUERY <urn:x:seen> AS SELECT RSTREAM (COUNT(?p) AS ?n) { ?p a :Human }"""
+# Tables have no headings on a phone, where a page is opened first.
 PAGES = {
     "/": "Messages",
-    "/messages": "Received",
+    "/messages": "Older",
     "/messages/{message}": "Content",
-    "/individuals": "Last message",
+    "/individuals": "Class",
     f"/individual?iri={quote(IRI, safe='')}": "hasCertainty",
     "/queries": "A new query",
     "/query?name=urn%3Ax%3Aseen": "Results",
@@ -48,11 +49,11 @@ PAGES = {
     "/bench": "What the rules make of it",
     "/alerts": "Silences",
     "/alerts/{alert}": "What became of it",
-    "/receivers": "Address",
+    "/receivers": "No webhook is registered",
     "/rules": "uncertain-face",
     "/rules/tracking.rules": "Versions",
     "/ontology": "hasCertainty",
-    "/quarantine": "Received",
+    "/quarantine": "as JSON",
     "/settings": "http.keys",
     "/settings?all=yes": "archive.",
 }

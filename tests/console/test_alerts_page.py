@@ -35,7 +35,7 @@ def test_an_alert_that_no_rule_raised_is_opened_by_its_kind(pages: Pages) -> Non
     pages.see("Messages behind it", message)
     pages.press("Clear")
     pages.see("State\ncleared")
-    assert message not in [each["message_id"] for each in pages.client.alerts_in("open")]
+    assert f"{message}-1" not in [each["id"] for each in pages.client.alerts_in("open")]
 
 
 def test_a_list_that_is_cut_says_so(pages: Pages) -> None:
