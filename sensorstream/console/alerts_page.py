@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import Any, Final
@@ -12,6 +12,7 @@ from nicegui import ui
 from sensorstream.console import page_addresses
 from sensorstream.console.elements import (
     FactList,
+    FilterBar,
     LiveTable,
     Notice,
     Row,
@@ -22,10 +23,21 @@ from sensorstream.console.elements import (
     heading,
     keep_fresh,
     link,
+    loading,
     moments,
+    show,
 )
 from sensorstream.console.page_visits import Visit
-from sensorstream.console.shown_values import moment, named, severity
+from sensorstream.console.shown_values import (
+    Piece,
+    Value,
+    moment,
+    named,
+    number,
+    severity,
+    state,
+    when,
+)
 from sensorstream.console.why_tree import show_alert
 
 _PAUSE: Final = 2.0
@@ -38,15 +50,31 @@ _STATES: Final = {
     _RAISED: "each as it was raised",
 }
 _SEVERITIES: Final = {"": "any", "info": "info", "warning": "warning", "critical": "critical"}
-
-
-def _open_it(row: Row) -> str:
-    return page_addresses.alert(str(row["id"]))
+_MOST_SEARCHED: Final = 1000
+"""The alerts among which some are chosen."""
 
 
 def cause(row: Row) -> str:
     """The rule that raised an alert, or the kind of an alert without one."""
     return str(row["rule"] or row["kind"])
+
+
+def cause_of(row: Row, files: Mapping[str, str]) -> Piece:
+    """The cause, with a link to the rule's file (``files`` has them by rules) or to the query."""
+    rule = cause(row)
+    if row["kind"] == "query":
+        return named(rule, page_addresses.query(rule))
+    return Piece(rule, address=page_addresses.rule_file(files[rule]) if rule in files else "")
+
+
+async def rule_places(visit: Visit) -> dict[str, str]:
+    """The names of the files of rules, by the rules."""
+    found = await visit.client.rules()
+    return {
+        each["name"]: each["position"]["file"].rsplit("/", 1)[-1]
+        for each in found
+        if each["position"] is not None
+    }
 
 
 def _notes(row: Row) -> str:
@@ -56,26 +84,29 @@ def _notes(row: Row) -> str:
     return ", ".join(notes)
 
 
-_INCIDENTS: Final[tuple[TableColumn, ...]] = (
-    TableColumn("severity", "Severity", value=lambda row: severity(row["severity"])),
-    TableColumn("cause", "Rule", _open_it, value=cause),
-    TableColumn("key", "Of", value=lambda row: named(row["key"])),
-    TableColumn("text", "Text"),
-    TableColumn("count", "Times", is_number=True),
-    moments("last_at", "Last"),
-    TableColumn("assignee", "Assigned to"),
-    TableColumn("notes", "", value=_notes),
-)
-_ALERTS: Final[tuple[TableColumn, ...]] = (
-    TableColumn("severity", "Severity"),
-    TableColumn("cause", "Rule", _open_it, value=cause),
-    TableColumn("text", "Text"),
-    moments("raised_at", "Raised"),
-)
+def alert_columns(state: str, files: Mapping[str, str]) -> Sequence[TableColumn]:
+    """The columns of alerts in a state; ``files`` as for :func:`cause_of`."""
+    alert = (
+        TableColumn("severity", "Severity", value=lambda row: severity(row["severity"])),
+        TableColumn("text", "Alert", lambda row: page_addresses.alert(str(row["id"]))),
+        TableColumn("cause", "Rule", value=lambda row: cause_of(row, files)),
+        TableColumn("key", "Of", value=lambda row: named(row["key"])),
+    )
+    if state == _RAISED:
+        return (*alert, moments("raised_at", "Raised"))
+    return (
+        *alert,
+        TableColumn("count", "Times", is_number=True),
+        moments("last_at", "Last"),
+        TableColumn("assignee", "Assigned to"),
+        TableColumn("notes", "Notes", value=_notes),
+    )
+
+
 _SILENCES: Final = (
     TableColumn("rule", "Rule"),
     TableColumn("key", "Of"),
-    TableColumn("severity", "Severity"),
+    TableColumn("severity", "Severity", value=lambda row: severity(row["severity"] or "")),
     moments("ends_at", "Until"),
     TableColumn("by", "By"),
     TableColumn("comment", "Comment"),
@@ -83,29 +114,74 @@ _SILENCES: Final = (
 
 
 async def build(visit: Visit) -> None:
-    """Build the alerts in one state, and below them the silences."""
-    state = visit.asked.get("state", "open")
+    """Build the alerts in one state, chosen by rule, severity, text and time, and the silences."""
+    client, asked = visit.client, visit.asked
+    state = asked.get("state", "open")
     if state not in _STATES:
         state = "open"
+    here = page_addresses.ALERTS.path
+    kept = {name: each for name, each in asked.items() if name != "state"}
     choices(
         "States of alerts",
         _STATES,
         state,
-        lambda each: page_addresses.address(page_addresses.ALERTS.path, state=each),
+        lambda each: page_addresses.address(here, state=each, **kept),
     )
+    files = await rule_places(visit)
+    bar = FilterBar(here, asked, lambda: table.read())
+    bar.choice("severity", "Severity", _SEVERITIES)
+    known = {"": "any", **{name: name for name in sorted(files)}}
+    rule = bar.choice("rule", "Rule", known)
+    bar.text("text", "Text contains").classes("wide")
+    bar.time_range()
+    actions = ui.element("div")
     of = "" if state == _RAISED else f"state={state}&"
-    client = visit.client
-    columns, rows = (
-        (_ALERTS, partial(client.alerts, _MOST))
-        if state == _RAISED
-        else (_INCIDENTS, partial(client.alerts_in, state, _MOST))
+
+    async def rows() -> list[Row]:
+        most = _MOST_SEARCHED if bar.is_used() else _MOST
+        raised = state == _RAISED
+        found = await (client.alerts(most) if raised else client.alerts_in(state, most))
+        table.most, table.searched = most, len(found)
+        if new := {name: name for name in map(cause, found) if name not in known}:
+            known.update(new)
+            rule.set_options(known | {bar["rule"]: bar["rule"] or "any"})
+        return [each for each in found if _fits(each, bar)]
+
+    empty = "No alert fits." if bar.is_used() else "There are none."
+    table = LiveTable(
+        alert_columns(state, files),
+        rows,
+        _PAUSE,
+        f"/alerts?{of}limit={_MOST}",
+        empty,
+        key="id",
+        most=_MOST,
     )
-    LiveTable(columns, rows, _PAUSE, f"/alerts?{of}limit={_MOST}", key="id", most=_MOST)
+    if state in ("open", "acknowledged"):
+        deeds = {"Clear": lambda row: client.clear_alert(str(row["id"]))}
+        if state == "open":
+            deeds = {"Acknowledge": lambda row: client.acknowledge(str(row["id"])), **deeds}
+        with actions:
+            table.act_on_chosen("text", deeds)
     link("Receivers and deliveries", page_addresses.address("/receivers"))
     heading("Silences")
     table = LiveTable(_SILENCES, client.silences, _PAUSE, "/silences", key="id")
     table.act("end", "End this silence", lambda row: client.end_silence(int(row["id"])))
     silence_form(visit, table.notice, {}, table.read)
+
+
+def _fits(row: Row, bar: FilterBar) -> bool:
+    """Whether the fields above the table choose an alert."""
+    said = f"{row['text']} {row['key']} {cause(row)}".lower()
+    at = datetime.fromisoformat(row.get("last_at") or row["raised_at"])
+    begin, end = bar.bounds(datetime.now(UTC))
+    return (
+        bar["severity"] in ("", row["severity"])
+        and bar["rule"] in ("", cause(row))
+        and bar["text"].lower() in said
+        and (not isinstance(begin, datetime) or at >= begin)
+        and (not isinstance(end, datetime) or at <= end)
+    )
 
 
 def silence_form(
@@ -142,7 +218,11 @@ _MESSAGES: Final = (
     TableColumn(
         "message_id", "Message", lambda row: page_addresses.message(str(row["message_id"]))
     ),
-    TableColumn("source", "Source"),
+    TableColumn(
+        "source",
+        "Source",
+        lambda row: page_addresses.address(page_addresses.MESSAGES.path, source=row["source"]),
+    ),
     moments("received_at", "Received"),
     TableColumn("kept", "", value=lambda row: "not kept any more" if row["dropped"] else ""),
 )
@@ -152,64 +232,81 @@ async def build_one(visit: Visit) -> None:
     """Build the page of ``asked["alert_id"]``."""
     id_ = visit.asked["alert_id"]
     first = await visit.client.alert(id_)
+    files = await rule_places(visit)
+    with ui.element("p").classes("lead"):
+        show([severity(str(first["severity"])), str(first["text"])])
     notice = Notice()
-    facts = FactList()
     with ui.element("div").classes("form") as actions:
         pass
-    with ui.expansion("Silence alerts like this").classes("w-full"):
-        silence_form(visit, Notice(), first, lambda: read())
+    with ui.element("div").classes("bench"):
+        with ui.element("section"):
+            facts = FactList()
+            with ui.expansion("Silence alerts like this").classes("w-full"):
+                silence_form(visit, Notice(), first, lambda: read())
+        with ui.element("section"):
+            heading("What became of it")
+            path = f"/alerts/{id_}/history"
+            changes = ShownTable(_CHANGES, path, "Nothing has happened yet.", key="seq")
     heading("Why")
     reason = ui.element("div")
-    heading("What became of it")
-    changes = ShownTable(_CHANGES, f"/alerts/{id_}/history", "Nothing has happened yet.", key="seq")
     heading("Messages behind it")
     messages = ShownTable(_MESSAGES, f"/alerts/{id_}/messages", "No message is known.")
 
     async def read() -> None:
-        facts.show(_facts(await visit.client.alert(id_)))
+        alert = await visit.client.alert(id_)
+        facts.show(_facts(alert, files))
         changes.show((await visit.client.alert_history(id_, 1000))["changes"])
+        buttons["Acknowledge"].set_enabled(alert["state"] == "open")
+        buttons["Clear"].set_enabled(alert["state"] != "cleared")
 
     with actions:
-        _actions(visit, id_, notice, read)
+        buttons = _actions(visit, id_, notice, read)
     messages.show((await visit.client.alert_messages(id_, 100))["messages"])
     keep_fresh(_PAUSE, read)
-    why = await visit.client.why(id_)
+    with loading():
+        why = await visit.client.why(id_)
     with reason:
         show_alert(why)
 
 
-def _facts(alert: Row) -> dict[str, str]:
-    raised = f"{alert['count']} times, last {moment(alert['last_at'])}"
+_STATE_LOOKS: Final = {"open": "bad", "acknowledged": "warned", "cleared": "good"}
+
+
+def _facts(alert: Row, files: Mapping[str, str]) -> dict[str, Value]:
     return {
-        "Rule": cause(alert),
-        "Of": str(alert["key"]),
-        "Severity": str(alert["severity"]),
-        "Text": str(alert["text"]),
-        "State": str(alert["state"]),
-        "First raised": moment(alert["first_at"]),
-        "Raised": raised,
+        "State": state(str(alert["state"]), _STATE_LOOKS.get(str(alert["state"]), "")),
+        "Rule": cause_of(alert, files),
+        "Of": named(str(alert["key"])),
+        "First raised": when(alert["first_at"]),
+        "Raised": (f"{number(alert['count'])} times, last", when(alert["last_at"])),
         "Acknowledged by": str(alert["acknowledged_by"] or ""),
         "Assigned to": str(alert["assignee"] or ""),
-        "Cleared": moment(alert["cleared_at"]),
+        "Cleared": when(alert["cleared_at"]),
     }
 
 
-def _actions(visit: Visit, id_: str, notice: Notice, read: Callable[[], Awaitable[None]]) -> None:
+def _actions(
+    visit: Visit, id_: str, notice: Notice, read: Callable[[], Awaitable[None]]
+) -> dict[str, ui.button]:
     text = ui.input("Text").classes("wide")
     client = visit.client
 
-    def button(name: str, do: Callable[[str], Awaitable[Any]]) -> None:
+    def button(name: str, do: Callable[[str], Awaitable[Any]]) -> ui.button:
         async def act() -> None:
             await do(text.value)
             text.set_value("")
             await read()
 
-        change_button(name, act, notice)
+        made = change_button(name, act, notice)
+        return made if name == "Acknowledge" else made.props("outline")
 
-    button("Acknowledge", lambda said: client.acknowledge(id_, said))
-    button("Comment", lambda said: client.comment(id_, said))
-    button("Assign to (text)", lambda said: client.assign(id_, said))
-    button("Clear", lambda said: client.clear_alert(id_, said))
+    deeds: dict[str, Callable[[str], Awaitable[Any]]] = {
+        "Acknowledge": lambda said: client.acknowledge(id_, said),
+        "Comment": lambda said: client.comment(id_, said),
+        "Assign to (text)": lambda said: client.assign(id_, said),
+        "Clear": lambda said: client.clear_alert(id_, said),
+    }
+    return {name: button(name, do) for name, do in deeds.items()}
 
 
 _PAUSE_OF_RECEIVERS: Final = 3.0
@@ -222,15 +319,23 @@ _DELIVERY_STATES: Final = {
 }
 
 
-def _state(row: Row) -> str:
+def _state(row: Row) -> Piece:
     if not row["enabled"]:
-        return f"disabled since {moment(row['disabled_at'])}"
-    return f"failing since {moment(row['failing_since'])}" if row["failing_since"] else "enabled"
+        return state(f"disabled since {moment(row['disabled_at'])}", "bad")
+    if row["failing_since"]:
+        return state(f"failing since {moment(row['failing_since'])}", "warned")
+    return state("enabled", "good")
 
 
-def _last(row: Row) -> str:
+_LOOKS: Final = {"delivered": "good", "pending": "", "dead": "bad"}
+"""The looks of the states of a delivery."""
+
+
+def _last(row: Row) -> Piece:
     last = row["last_delivery"]
-    return "" if last is None else f"{last['state']} {moment(last['attempted_at'])}"
+    if last is None:
+        return Piece("")
+    return state(f"{last['state']} {moment(last['attempted_at'])}", _LOOKS.get(last["state"], ""))
 
 
 _WEBHOOKS: Final = (
@@ -249,7 +354,9 @@ _DELIVERIES: Final = (
         "Event",
         lambda row: page_addresses.alert(str(row["event_id"])) if row["query"] is None else "",
     ),
-    TableColumn("state", "State"),
+    TableColumn(
+        "state", "State", value=lambda row: state(row["state"], _LOOKS.get(row["state"], ""))
+    ),
     TableColumn("attempts", "Attempts that failed", is_number=True),
     moments("attempted_at", "Last attempt"),
     TableColumn("status", "Status", is_number=True),

@@ -34,8 +34,10 @@ def link(text: str, address: str) -> ui.element:
 
 def show(value: Value) -> None:
     """Show a text, or several side by side, with their links, tooltips and looks."""
-    for each in (value,) if isinstance(value, str | Piece) else value:
+    for at, each in enumerate((value,) if isinstance(value, str | Piece) else value):
         piece = Piece(each) if isinstance(each, str) else each
+        if at:
+            TextElement(tag="span", text=" ")
         made = ui.element("a" if piece.address else "span").classes(piece.look)
         if piece.address:
             made.props["href"] = piece.address
@@ -43,15 +45,6 @@ def show(value: Value) -> None:
             made.props["title"] = piece.hover
         with made:
             ui.label(piece.text).classes("inline")
-
-
-def empty(text: str, lead: Piece | None = None) -> None:
-    """Say that there is nothing to show, and where something can be done about it."""
-    with ui.element("div").classes("empty"):
-        ui.icon("inbox").props("aria-hidden=true")
-        ui.label(text)
-        if lead is not None:
-            show(lead)
 
 
 @contextmanager
@@ -119,12 +112,12 @@ def change_button(
     button = ui.button(name).props("no-caps")
 
     async def act() -> None:
-        button.disable()
+        button.props("loading")
         try:
             with nullcontext() if notice is None else notice.of():
                 await do()
         finally:
-            button.enable()
+            button.props(remove="loading")
 
     return button.on("click", act, js_handler=f"(event) => {{ if ({ONCE}) emit() }}")
 
@@ -167,6 +160,9 @@ _CELL: Final = """
     :class="props.row[props.col.name + '@look']">{{
       props.row[props.col.name + '@text'] ?? props.value }}</component>
 </q-td>
+"""
+_BOX: Final = """
+<q-checkbox v-model="props.selected" dense :aria-label="props.row?.NAME ?? 'All rows'" />
 """
 _BUTTON: Final = (
     """
@@ -223,8 +219,11 @@ class ShownTable:
         most: int | None = None,
     ) -> None:
         self.notice = Notice()
-        self._most = most
+        self.most = most
+        self.searched: int | None = None
+        """The number of rows among which those shown were chosen; None: they are all."""
         self._columns = columns
+        self._key = key or columns[0].name
         self._offered: dict[str, Callable[[Row], bool]] = {}
         self._rows_a_page = rows_a_page
         drawn = [
@@ -239,10 +238,10 @@ class ShownTable:
         ]
         with ui.element("div").classes("table"):
             self.table = ui.table(
-                rows=[], columns=drawn, row_key=key or columns[0].name, pagination=rows_a_page
+                rows=[], columns=drawn, row_key=self._key, pagination=rows_a_page
             ).props("flat dense wrap-cells hide-pagination")
             link("as JSON", twin(path)).classes("twin").set_visibility(bool(path))
-            self._more = ui.label(f"The first {most} are shown; there may be more.").classes("hint")
+            self._more = ui.label().classes("hint")
             self._more.set_visibility(False)
         with self.table.add_slot("no-data"):
             self._empty = ui.label("Loading …").classes("empty")
@@ -264,6 +263,19 @@ class ShownTable:
 
         self.table.on(name, lambda event: done(event.args))
 
+    def choose(self, name: str, chosen: Callable[[], None]) -> None:
+        """Let rows be chosen by boxes; a column is their name. ``chosen`` is called at a change."""
+        self.table.selection = "multiple"
+        for slot in ("header-selection", "body-selection"):
+            self.table.add_slot(slot, _BOX.replace("NAME", name))
+        self.table.on_select(lambda _: chosen())
+
+    @property
+    def chosen(self) -> list[Row]:
+        """The rows that are chosen, of those that are shown."""
+        keys = {each[self._key] for each in self.table.selected}
+        return [row for row in self.table.rows if row[self._key] in keys]
+
     def show(self, rows: Sequence[Row]) -> None:
         """Show these rows."""
         self._empty.set_text(self._said_when_empty)
@@ -272,7 +284,9 @@ class ShownTable:
             self.table.rows = linked
             if len(linked) > self._rows_a_page:
                 self.table.props(remove="hide-pagination")
-        self._more.set_visibility(len(linked) == self._most)
+        read = len(linked) if self.searched is None else self.searched
+        self._more.set_text(f"These are of the first {self.most}; there may be more.")
+        self._more.set_visibility(read == self.most)
 
     def _extras(self, row: Row) -> dict[str, object]:
         made: dict[str, object] = {
@@ -326,6 +340,32 @@ class LiveTable(ShownTable):
 
         self.add(name, title, acted, is_offered)
 
+    def act_on_chosen(
+        self, name: str, actions: Mapping[str, Callable[[Row], Awaitable[object]]]
+    ) -> None:
+        """Let rows be chosen, and offer buttons for all that are; see :meth:`choose`."""
+
+        def button(title: str, do: Callable[[Row], Awaitable[object]]) -> None:
+            async def act() -> None:
+                try:
+                    for row in self.chosen:
+                        await do(row)
+                    self.table.selected = []
+                finally:
+                    await self.read()
+                    turn()
+
+            change_button(title, act, self.notice).props("outline")
+
+        def turn() -> None:
+            said.set_text(f"{number(len(self.chosen))} chosen")
+
+        with ui.element("div").classes("form"):
+            for title, do in actions.items():
+                button(title, do)
+            said = ui.label("Choose rows by their boxes.").classes("hint").props("role=status")
+        self.choose(name, turn)
+
 
 _ANY: Final = ""
 _BETWEEN: Final = "between"
@@ -364,12 +404,14 @@ class FilterBar:
         self._change = change
         self._row = ui.element("div").classes("form filters").props("role=search")
         self._is_number = False
+        self._fields: list[str] = []
 
     def __getitem__(self, name: str) -> str:
         return self._values.get(name, "")
 
     def text(self, name: str, title: str) -> ui.input:
         """A field for a text."""
+        self._fields.append(name)
         with self._row:
             field = ui.input(title, value=self[name]).props("clearable debounce=300 dense")
         field.on_value_change(lambda event: self._take(name, event.value))
@@ -377,6 +419,7 @@ class FilterBar:
 
     def choice(self, name: str, title: str, options: Mapping[str, str]) -> ui.select:
         """A field for one of some values, by the names that people give them."""
+        self._fields.append(name)
         known = {**options, self[name]: options.get(self[name], self[name] or "any")}
         with self._row:
             field = ui.select(known, label=title, value=self[name]).props("dense")
@@ -395,6 +438,10 @@ class FilterBar:
                     lambda event, name=name: self._take(name, self._whole(event.value))
                 )
         ends.bind_visibility_from(lasting, "value", value=_BETWEEN)
+
+    def is_used(self) -> bool:
+        """Whether a field has a value."""
+        return any(self[name] for name in self._fields)
 
     def bounds(self, now: datetime | float) -> tuple[_End, _End]:
         """The begin and the end that are chosen; None: it is open there."""

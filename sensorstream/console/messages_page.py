@@ -11,6 +11,7 @@ from sensorstream.console.alerts_page import cause
 from sensorstream.console.code_editor import code_editor, keep_draft
 from sensorstream.console.elements import (
     FactList,
+    FilterBar,
     Listing,
     LiveTable,
     Notice,
@@ -208,13 +209,21 @@ async def build_quarantine(visit: Visit) -> None:
         status,
         lambda each: page_addresses.address(page_addresses.QUARANTINE.path, status=each or None),
     )
+    bar = FilterBar(page_addresses.QUARANTINE.path, visit.asked, lambda: table.read())
+    bar.text("text", "Source or reason contains").classes("wide")
+    actions = ui.element("div")
     outcome = ui.label().props("role=status")
 
     async def rows() -> list[Row]:
         said: Any = {"status": status} if status else {}
         names = [each.name for each in _KEPT_COLUMNS]  # not the content, which may be long
         found = await client.quarantine(_MOST_KEPT, **said)
-        return [{name: each[name] for name in names} for each in found]
+        table.searched = len(found)
+        return [
+            {name: each[name] for name in names}
+            for each in found
+            if bar["text"].lower() in f"{each['source']} {each['reason']}".lower()
+        ]
 
     async def replay(row: Row) -> None:
         outcome.set_text(_came(row, await client.replay(str(row["message_id"]))))
@@ -227,7 +236,12 @@ async def build_quarantine(visit: Visit) -> None:
         go(page_addresses.address(page_addresses.QUARANTINE.path, message=row["message_id"]))
 
     path = f"/quarantine?{f'status={status}&' if status else ''}limit={_MOST_KEPT}"
-    table = LiveTable(_KEPT_COLUMNS, rows, _PAUSE_OF_KEPT, path, most=_MOST_KEPT)
+    empty = "No message is in quarantine here."
+    table = LiveTable(_KEPT_COLUMNS, rows, _PAUSE_OF_KEPT, path, empty, most=_MOST_KEPT)
+    with actions:
+        table.act_on_chosen(
+            "message_id", {"Take chosen in anew": replay, "Take chosen out": dismiss}
+        )
     table.add("edit", "Edit", edit)
     table.act("replay", "Take in anew", replay)
     table.act("dismiss", "Take out", dismiss)

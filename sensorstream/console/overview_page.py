@@ -1,41 +1,60 @@
-"""The overview: the data's way through the server, with figures and rates on it."""
+"""The overview: the data's way through the server, with rates on it, and what needs attention."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
 from nicegui import ui
 
 from sensorstream.console import page_addresses
+from sensorstream.console.alerts_page import alert_columns, rule_places
 from sensorstream.console.drawings import Bars, LineChart
-from sensorstream.console.elements import FactList, heading, keep_fresh, link
+from sensorstream.console.elements import (
+    ShownTable,
+    heading,
+    keep_fresh,
+    link,
+    show,
+)
 from sensorstream.console.messages_page import KEPT, STATES
 from sensorstream.console.page_visits import Figures, Visit, Watch
+from sensorstream.console.shown_values import UNKNOWN, Piece, number
 
 _Value: TypeAlias = Callable[[Watch], float | None]
-_UNKNOWN: Final = "-"
 _MESSAGES: Final = page_addresses.address(page_addresses.MESSAGES.path)
 _INDIVIDUALS: Final = page_addresses.address(page_addresses.INDIVIDUALS.path)
 _ONTOLOGY: Final = page_addresses.address(page_addresses.ONTOLOGY.path)
 _RULES: Final = page_addresses.address(page_addresses.RULES.path)
+_QUERIES: Final = page_addresses.address(page_addresses.QUERIES.path)
+_ASK: Final = page_addresses.address(page_addresses.ASK.path)
 _ALERTS: Final = page_addresses.address(page_addresses.ALERTS.path)
+_RAISED: Final = page_addresses.address(page_addresses.ALERTS.path, state="raised")
 _RECEIVERS: Final = page_addresses.address("/receivers")
 _SETTINGS: Final = page_addresses.address(page_addresses.SETTINGS.path)
+_METRICS: Final = page_addresses.twin("/metrics")
 _PAUSE: Final = 5.0
-_MOST_ALERTS: Final = 100
-_BESIDE: Final = ("Spark", "Server")
-"""Stages that stand beside the way."""
-_NO_SPARK: Final = "The engine runs in this server, and not on Spark."
-_LEADS: Final = {"Window": _INDIVIDUALS, "Open alerts": _ALERTS, "Reasoner": _SETTINGS}
-"""The addresses that the facts below the way lead to."""
+_MOST_ALERTS: Final = 200
+_SHOWN_ALERTS: Final = 5
 _PHASES: Final = {
     "t_m": "mapping rules",
     "t_w": "window",
     "t_i": "reasoning",
     "t_s": "semantic rules",
 }
+_LEVELS: Final = ("", "good", "warned", "bad")
+"""The states of a stage, from unknown to the worst, as classes of the style sheet."""
+
+
+def _fine(value: float) -> str:
+    return ""
+
+
+def _above(limit: float, level: str = "warned") -> Callable[[float], str]:
+    """The level of values above a limit."""
+    return lambda value: level if value > limit else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,16 +66,23 @@ class Figure:
     value: _Value
     leads: str
     """The address of the page that shows more."""
-    warns: Callable[[float], bool] = lambda value: False
-    """Whether a value needs somebody's attention."""
+    level: Callable[[float], str] = _fine
+    """``warned`` or ``bad`` for a value that needs somebody's attention."""
+    is_rare: bool = False
+    """Whether it is shown only if it is not zero."""
 
 
 @dataclass(frozen=True, slots=True)
 class ShownStage:
-    """A part of the way."""
+    """A part of the way; the first figure is the large one."""
 
     name: str
+    icon: str
     figures: tuple[Figure, ...]
+    flow: _Value | None = None
+    """What comes into it a second."""
+    is_below: bool = False
+    """Whether it stands below the way, and receives from the stage above it."""
 
 
 def _listed(status: str) -> str:
@@ -73,180 +99,301 @@ def _gauge(name: str, **labels: str) -> _Value:
     return _of_now(lambda now: now.value(name, **labels))
 
 
+def _asked(name: str) -> _Value:
+    return lambda watch: watch.asked.get(name)
+
+
+def _total(name: str) -> _Value:
+    return _of_now(lambda now: now.total(name))
+
+
 def _rate(name: str) -> _Value:
     return lambda watch: watch.rate(name)
 
 
-def _phase(watch: Watch, phase: str) -> float:
-    """The milliseconds that a phase takes for a message."""
-    return round(1000 * (watch.mean("phase_seconds", phase=phase) or 0.0), 3)
+def _lately(name: str, *of: Mapping[str, str]) -> _Value:
+    """The growth of counters in the minutes for which readings are kept."""
+
+    def value(watch: Watch) -> float | None:
+        if watch.now is None:
+            return None
+        first = watch.readings[0]
+        grown = (
+            (watch.now.value(name, **labels) or 0) - (first.value(name, **labels) or 0)
+            for labels in of
+        )
+        return max(sum(grown) if of else watch.now.total(name) - first.total(name), 0.0)
+
+    return value
 
 
-@_of_now
-def _lag(now: Figures) -> float | None:
-    last, stored = now.value("journal_entry"), now.value("stored_entry")
-    return None if last is None or stored is None else last - stored
+def _phase(phase: str) -> _Value:
+    """The mean seconds that a phase takes for a message."""
+    return lambda watch: watch.mean("phase_seconds", phase=phase)
 
 
-@_of_now
+def _status(status: str, *, is_rare: bool = True) -> Figure:
+    value = _gauge("messages_total", status=status)
+    return Figure(STATES[status], "", value, _listed(status), is_rare=is_rare)
+
+
+def _count(name: str, label: str, counts: Callable[[float], bool]) -> _Value:
+    """The number of samples of a metric that count."""
+    return _of_now(lambda now: sum(map(counts, now.by(name, label).values())))
+
+
+def _oldest(now: Figures) -> float:
+    return max(now.by("outbox_oldest_seconds", "receiver").values(), default=0.0)
+
+
 def _of_ontology(now: Figures) -> float | None:
     sizes = now.by("statements", "kind")
     return sizes["static"] + sizes["static_inferred"] if sizes else None
 
 
-_outbox: Final = _of_now(lambda now: now.total("outbox_deliveries"))
+def _lag(now: Figures) -> float | None:
+    last, stored = now.value("journal_entry"), now.value("stored_entry")
+    return None if last is None or stored is None else last - stored
 
 
-def _some(value: float) -> bool:
-    return value > 0
-
-
-@_of_now
-def _failing(now: Figures) -> float:
-    return sum(each > 0 for each in now.by("receiver_failing_seconds", "receiver").values())
-
-
-@_of_now
-def _oldest(now: Figures) -> float:
-    return round(max(now.by("outbox_oldest_seconds", "receiver").values(), default=0.0))
-
-
-@_of_now
-def _memory(now: Figures) -> float | None:
-    used = now.value("process_resident_memory_bytes")
-    return None if used is None else round(used / 2**20)
-
-
+_failing: Final = _count("receiver_failing_seconds", "receiver", lambda seconds: seconds > 0)
+_apart: Final = _count("input_connected", "input", lambda connected: not connected)
+_SOME: Final = _above(0)
+_BAD: Final = _above(0, "bad")
+_LOST: Final = ({"status": "unmatched"}, {"status": "rejected"}, {"status": "skipped"})
+_QUARANTINE: Final = page_addresses.address(page_addresses.QUARANTINE.path)
 STAGES: Final = (
     ShownStage(
-        "Messages",
+        "Sources",
+        "input",
         (
-            Figure("come in", "/s", _rate("messages_total"), _MESSAGES),
-            *(
-                Figure(name, "", _gauge("messages_total", status=status), _listed(status))
-                for status, name in STATES.items()
-            ),
-            Figure("wait", "", _gauge("waiting_messages"), _MESSAGES),
+            Figure("messages", "/s", _rate("messages_total"), _MESSAGES),
+            _status("accepted", is_rare=False),
+            Figure("wait", "", _gauge("waiting_messages"), _MESSAGES, _above(1000)),
+            Figure("inputs not connected", "", _apart, _SETTINGS, _BAD, True),
         ),
     ),
     ShownStage(
-        "Journal",
+        "Mapping",
+        "transform",
         (
-            Figure("entries", "", _gauge("journal_entry"), _MESSAGES),
-            Figure("not stored yet", "", _lag, _MESSAGES),
+            Figure("for a message", "s", _phase("t_m"), _RULES),
+            _status("partial"),
+            _status("held"),
+            _status("late"),
         ),
+        _rate("messages_total"),
     ),
     ShownStage(
         "Window",
+        "select_all",
         (
             Figure("individuals", "", _gauge("individuals"), _INDIVIDUALS),
             Figure("statements said", "", _gauge("statements", kind="asserted"), _INDIVIDUALS),
-            Figure("inferred", "", _gauge("statements", kind="inferred"), _INDIVIDUALS),
-            Figure("of the ontology", "", _of_ontology, _ONTOLOGY),
-            Figure("have left", "/s", _rate("departures_total"), _INDIVIDUALS),
+            Figure("of the ontology", "", _of_now(_of_ontology), _ONTOLOGY),
         ),
     ),
     ShownStage(
-        "Reasoner",
+        "Reasoning",
+        "psychology",
         (
+            Figure("statements inferred", "", _gauge("statements", kind="inferred"), _INDIVIDUALS),
+            Figure("for a message", "s", _phase("t_i"), _RULES),
             Figure("largest island", "", _gauge("reasoner_largest_island"), _ONTOLOGY),
-            Figure("answers remembered", "", _gauge("reasoner_memo_total", result="hit"), _RULES),
             Figure("asked", "", _gauge("reasoner_memo_total", result="miss"), _RULES),
-            Figure("replaced by plain", "", _gauge("reasoner_degraded"), _SETTINGS, _some),
+            Figure("remembered", "", _gauge("reasoner_memo_total", result="hit"), _RULES),
+            Figure("replaced by plain", "", _gauge("reasoner_degraded"), _SETTINGS, _BAD, True),
+        ),
+    ),
+    ShownStage(
+        "Rules",
+        "rule",
+        (
+            Figure("for a message", "s", _phase("t_s"), _RULES),
+            Figure("over their limits", "", _lately("overruns_total"), _QUERIES, _SOME, True),
         ),
     ),
     ShownStage(
         "Alerts",
+        "notifications",
         (
-            Figure("raised", "", _gauge("alerts_total"), _ALERTS),
-            Figure("raised", "/s", _rate("alerts_total"), _ALERTS),
+            Figure("open", "", _asked("open"), _ALERTS),
+            Figure("raised", "", _gauge("alerts_total"), _RAISED),
         ),
-    ),
-    ShownStage(
-        "Receivers",
-        (
-            Figure("deliveries wait", "", _outbox, _RECEIVERS),
-            Figure("the oldest waits", " s", _oldest, _RECEIVERS),
-            Figure("fail", "", _failing, _RECEIVERS, _some),
-        ),
-    ),
-    ShownStage(
-        "Spark",
-        (
-            Figure("pipelines run", "", _gauge("pipeline_running"), _SETTINGS),
-            Figure("entries wait", "", _gauge("pipeline_waiting_entries"), _SETTINGS),
-            Figure("keys", "", _gauge("pipeline_keys"), _SETTINGS),
-        ),
+        _rate("alerts_total"),
     ),
     ShownStage(
         "Server",
-        (Figure("memory", " MiB", _memory, page_addresses.twin("/metrics")),),
+        "dns",
+        (
+            Figure("memory", "B", _gauge("process_resident_memory_bytes"), _METRICS),
+            Figure("connections", "", _gauge("http_connections"), _METRICS),
+            Figure("questions run", "", _total("questions"), _ASK),
+            Figure("jobs", "", _total("jobs"), _ASK),
+            Figure("Spark pipelines", "", _gauge("pipeline_running"), _SETTINGS, is_rare=True),
+            Figure("wait for Spark", "", _gauge("pipeline_waiting_entries"), _ASK, is_rare=True),
+            Figure("keys on Spark", "", _gauge("pipeline_keys"), _SETTINGS, is_rare=True),
+        ),
+        is_below=True,
+    ),
+    ShownStage(
+        "Quarantine",
+        "report",
+        (
+            Figure("lost lately", "", _lately("messages_total", *_LOST), _QUARANTINE, _SOME),
+            *(_status(each, is_rare=False) for each in ("unmatched", "rejected")),
+            _status("skipped"),
+        ),
+        is_below=True,
+    ),
+    ShownStage(
+        "History",
+        "history",
+        (
+            Figure("entries", "", _gauge("stored_entry"), _ASK),
+            Figure("not stored yet", "", _of_now(_lag), _MESSAGES, _above(1000)),
+        ),
+        _rate("departures_total"),
+        is_below=True,
+    ),
+    ShownStage(
+        "Queries",
+        "polyline",
+        (
+            Figure("continuous queries", "", _asked("queries"), _QUERIES),
+            Figure("stopped", "", _asked("stopped"), _QUERIES, _BAD, True),
+        ),
+        is_below=True,
+    ),
+    ShownStage(
+        "Receivers",
+        "send",
+        (
+            Figure("deliveries wait", "", _total("outbox_deliveries"), _RECEIVERS),
+            Figure("the oldest waits", "s", _of_now(_oldest), _RECEIVERS, _above(60)),
+            Figure("fail", "", _failing, _RECEIVERS, _BAD, True),
+        ),
+        is_below=True,
     ),
 )
+_LEVEL_OF: Final = {"critical": "bad", "warning": "warned"}
+"""The levels that open alerts of a severity mean."""
+_WORST: Final = (*_LEVEL_OF, "info")
 
 
-def text(value: float | None, unit: str) -> str:
-    """A value as a page shows it."""
-    if value is None:
-        return _UNKNOWN
-    if value == int(value) and unit != "/s":
-        return f"{int(value):,}{unit}"
-    return f"{value:,.{1 if value >= 10 else 2}f}{unit}"
+class _Card:
+    """A stage as it is drawn."""
+
+    def __init__(self, stage: ShownStage) -> None:
+        self._stage = stage
+        self.level = ""
+        with ui.element("section").classes("stage") as self._card:
+            self._card.classes(f"at-{stage.name.lower()}" + (" below" if stage.is_below else ""))
+            if stage.name not in ("Sources", "Server"):
+                with ui.element("span").classes("arrow").props("aria-hidden=true"):
+                    self._flow = ui.label("")
+            with ui.element("header"):
+                ui.icon(stage.icon).props("aria-hidden=true")
+                heading(stage.name)
+            self._rows = [self._row(each) for each in stage.figures]
+            self.caption = ui.label().classes("hint")
+
+    def _row(self, figure: Figure) -> tuple[ui.element, ui.label]:
+        with link("", figure.leads).classes("figure") as row:
+            ui.label(figure.name)
+            return row, ui.label(UNKNOWN).classes("value")
+
+    def tell(self, watch: Watch, worst: str) -> list[Piece]:
+        """Show the figures of now and the worst level of them and ``worst``; the worries."""
+        worries = []
+        if self._stage.flow is not None:
+            rate = self._stage.flow(watch)
+            self._flow.set_text("" if rate is None else number(rate, "/s"))
+        level = worst or ("" if watch.now is None else "good")
+        for figure, (row, label) in zip(self._stage.figures, self._rows, strict=True):
+            value = figure.value(watch)
+            text = number(value, figure.unit)
+            label.set_text(text)
+            row.set_visibility(bool(value) or not figure.is_rare)
+            if value is not None and (found := figure.level(value)):
+                said = f"{self._stage.name}: {figure.name} {text}"
+                worries.append(Piece(said, address=figure.leads, look=f"chip {found}"))
+                level = max(level, found, key=_LEVELS.index)
+        self._card.classes(add=level, remove=" ".join(set(_LEVELS) - {level}))
+        self.level = level
+        return worries
 
 
 async def build(visit: Visit) -> None:
-    """Build the stages with their figures, and the states beside them."""
+    """Build the stages with their figures, the open alerts, and charts of the last minutes."""
     watch = visit.watch
-    shown: list[tuple[ui.label, Figure, ui.element]] = []
+    state = ui.element("div").classes("health").props("role=status")
     with ui.element("div").classes("way"):
-        for at, stage in enumerate(STAGES):
-            if at and stage.name not in _BESIDE:
-                ui.label("→").classes("arrow").props("aria-hidden=true")
-            with ui.element("section").classes("stage") as card:
-                heading(stage.name)
-                for figure in stage.figures:
-                    with link("", figure.leads).classes("figure"):
-                        ui.label(figure.name)
-                        shown.append((ui.label(_UNKNOWN).classes("value"), figure, card))
-    facts = FactList(_LEADS)
+        cards = {stage.name: _Card(stage) for stage in STAGES}
+    heading("Open alerts")
+    columns = alert_columns("open", await rule_places(visit))
+    table = ShownTable(columns, "/alerts?state=open", "No alert is open.", key="id")
     with ui.element("div").classes("charts"):
-        messages = LineChart("Messages a second", {"type": "value", "min": -300, "max": 0})
+        messages = LineChart(
+            "Messages a second", {"type": "value", "min": -300, "max": 0, "name": "s"}
+        )
         phases = Bars("Time a message, ms", list(_PHASES.values()))
-    spark = ui.label()
+    alerts: list[Piece] = []
+    told: list[list[Piece]] = [[]]
 
     async def tell() -> None:
-        warned: dict[ui.element, bool] = {}
-        for label, figure, card in shown:
-            value = figure.value(watch)
-            label.set_text(text(value, figure.unit))
-            warns = value is not None and figure.warns(value)
-            warned[card] = warned.get(card, False) or warns
-        for card, is_warned in warned.items():
-            card.classes(add="warned" if is_warned else "", remove="" if is_warned else "warned")
+        worst = alerts[0].look.removeprefix("chip ") if alerts else ""
+        pieces = [*alerts]
+        for name, card in cards.items():
+            pieces += card.tell(watch, worst if name == "Alerts" else "")
+        if watch.fault is not None:
+            pieces.append(Piece("The server does not answer", look="chip bad"))
+        if not pieces:
+            known = watch.now is not None
+            pieces = [Piece("All is well", look="chip good") if known else Piece("Loading …")]
+        pieces.sort(key=lambda piece: "bad" not in piece.look)
+        if told[0] != pieces:
+            told[0] = pieces
+            state.clear()
+            with state:
+                show(pieces)
         rates = watch.rates("messages_total")
         messages.draw({"": rates})
-        phases.draw([_phase(watch, phase) for phase in _PHASES])
-        is_away = watch.now is not None and watch.now.value("pipeline_running") is None
-        spark.set_text(_NO_SPARK if is_away else "")
+        phases.draw([round(1000 * (_phase(each)(watch) or 0.0), 3) for each in _PHASES])
 
     async def read() -> None:
         held = await visit.client.window(1)
         opened = await visit.client.alerts_in("open", _MOST_ALERTS)
-        facts.show(states(held, len(opened), watch))
+        queries = await visit.client.queries()
+        watch.asked["open"] = len(opened)
+        watch.asked["queries"] = len(queries)
+        watch.asked["stopped"] = sum(each["state"] != "running" for each in queries)
+        table.show(sorted(opened, key=lambda row: _WORST.index(row["severity"]))[:_SHOWN_ALERTS])
+        cards["Window"].caption.set_text(extent(held))
+        if watch.now is not None:
+            profiles = watch.now.by("reasoner_info", "profile")
+            cards["Reasoning"].caption.set_text(", ".join(profiles))
+        alerts[:] = chips(Counter(each["severity"] for each in opened), len(opened))
 
     keep_fresh(1.0, tell)
     keep_fresh(_PAUSE, read)
 
 
-def states(held: Mapping[str, Any], opened: int, watch: Watch) -> dict[str, str]:
-    """The states that are no number of a stage: window, alerts, reasoner."""
-    profiles = {} if watch.now is None else watch.now.by("reasoner_info", "profile")
+def extent(held: Mapping[str, Any]) -> str:
+    """The kind and size of the window, and its time."""
     size = f"the last {held['size']} {held['unit']}" if held["size"] else held["kind"]
-    oldest = "".join(f", the oldest of {each['entered']}" for each in held["individuals"][:1])
-    now = "" if held["now"] is None else f"; now is {held['now']}"
-    more = " or more" if opened == _MOST_ALERTS else ""
-    return {
-        "Window": f"{held['kind']}, {size}: {held['total']} individuals{oldest}{now}",
-        "Open alerts": f"{opened}{more}",
-        "Reasoner": ", ".join(profiles),
-    }
+    return size if held["now"] is None else f"{size}; now is {held['now']}"
+
+
+def chips(counts: Mapping[str, int], number_of_all: int) -> Sequence[Piece]:
+    """The numbers of open alerts that are warnings or worse, each with a link to them."""
+    more = "" if number_of_all < _MOST_ALERTS else " or more"
+    return [
+        Piece(
+            f"Alerts: {counts[name]}{more} {name}",
+            address=page_addresses.address(page_addresses.ALERTS.path, severity=name),
+            look=f"chip {level}",
+        )
+        for name, level in _LEVEL_OF.items()
+        if counts.get(name)
+    ]

@@ -15,7 +15,8 @@ from urllib.parse import parse_qs, quote, urlencode, urlsplit
 import httpx
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
-from starlette.routing import BaseRoute, Route
+from starlette.routing import BaseRoute, Mount, Route
+from starlette.staticfiles import StaticFiles
 
 from sensorstream.client.clients import local
 from sensorstream.console.page_addresses import BASE, ICON, PLACES, address, twin
@@ -113,6 +114,17 @@ def _plain(title: str, body: str, status: int) -> Response:
     """A page without a script."""
     text = _PLAIN.read_text("utf-8").format(title=title, icon=quote(ICON), body=body)
     return HTMLResponse(text, status)
+
+
+SITE: Final = f"{BASE}/docs"
+"""The path of the documents."""
+
+
+def site_routes(folder: Path) -> list[BaseRoute]:
+    """The documents of this version; none if the installation has none (``make docs``)."""
+    if not (folder / "index.html").exists():
+        return []
+    return [Mount(SITE, StaticFiles(directory=folder, html=True))]
 
 
 _PATIENCE: Final = 30.0

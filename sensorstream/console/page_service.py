@@ -22,6 +22,7 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from sensorstream import __version__
 from sensorstream.console import (
     alerts_page,
     ask_page,
@@ -43,6 +44,7 @@ from sensorstream.console.page_scripts import CODE, ask, shade_button
 from sensorstream.console.page_visits import ZONE, Page, Upstream, Visit, Watch, key_of, page_of
 from sensorstream.console.shown_values import VIEWERS, Viewer
 from sensorstream.errors import InternalFault
+from sensorstream.installation import bundled
 
 PAGES: Final = (
     page_of(page_addresses.OVERVIEW, overview_page.build),
@@ -95,7 +97,11 @@ _RECONNECT: Final = 10.0
 
 def serve(upstream: Upstream, listener: socket.socket, on_ready: Callable[[], object]) -> None:
     """Serve the pages of a server on a socket, until the process is told to end."""
-    own = [*page_routes.routes(upstream), *page_routes.twin_routes(upstream)]
+    own = [
+        *page_routes.routes(upstream),
+        *page_routes.twin_routes(upstream),
+        *page_routes.site_routes(bundled("site")),
+    ]
     api = FastAPI(openapi_url=None, routes=own, middleware=[Middleware(ContentSecurity)])
     # It sees the pages before they are compressed.
     pages.add_middleware(ContentSecurity)
@@ -199,6 +205,11 @@ _POLICY: Final = "Content-Security-Policy"
 _ALL: Final = "default-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; "
 _PLAIN: Final = _ALL + "img-src data:; style-src 'unsafe-inline'"
 # Vue makes functions of the templates, and styles for what it places.
+# Documents have scripts of their own, and a worker that searches.
+_SITE: Final = (
+    "default-src 'self'; img-src 'self' data:; style-src 'self' 'unsafe-inline'; "
+    "script-src 'self' 'unsafe-inline'; worker-src 'self' blob:; frame-ancestors 'none'"
+)
 _PAGE: Final = (
     _ALL + "img-src 'self' data:; style-src 'self' 'unsafe-inline'; font-src 'self'; "
     "connect-src 'self'; script-src 'self' 'unsafe-eval' 'nonce-{nonce}'"
@@ -231,7 +242,8 @@ class ContentSecurity:
                     headers[_POLICY] = _PAGE.format(nonce=nonce)
                     begun = message
                     return
-                headers.setdefault(_POLICY, _PLAIN)
+                is_site = scope["path"].startswith(f"{page_routes.SITE}/")
+                headers.setdefault(_POLICY, _SITE if is_site else _PLAIN)
             elif begun is not None:
                 # A page comes in one piece. In its data "<" is written "&lt;".
                 body = message["body"].replace(b"<script", f'<script nonce="{nonce}"'.encode())
@@ -267,6 +279,10 @@ class Late:
 _SCRIPT: Final = f'<script src="{BASE}/{CODE.name}"></script>'
 _STYLE: Final = Path(__file__).with_name("style.css")
 _PAUSE: Final = 1.0
+_HELP: Final = (
+    ("Documents", "menu_book", page_routes.SITE),
+    ("HTTP interface", "api", "/docs"),
+)
 _STALE: Final = "The figures are out of date: "
 
 
@@ -297,6 +313,13 @@ def frame(here: ListedPage, title: str, watch: Watch, *, signed_in: bool) -> Ite
             with way:
                 ui.icon(place.icon).props("aria-hidden=true")
                 ui.label(place.name)
+        ui.separator()
+        for name, icon, leads in _HELP:
+            if leads != page_routes.SITE or page_routes.site_routes(bundled("site")):
+                with link("", leads).classes("place"):
+                    ui.icon(icon).props("aria-hidden=true")
+                    ui.label(name)
+        ui.label(f"Version {__version__}").classes("hint")
     drawer_button.on_click(lambda: drawer.run_method("toggle"))
     ui.timer(_PAUSE, lambda: _tell(state, watch))
     with ui.element("main").classes("content") as content:

@@ -75,6 +75,8 @@ class Watch:
         self.readings: deque[Figures] = deque(maxlen=_KEPT)
         self.fault: SensorStreamError | None = None
         """Why there is no newer reading."""
+        self.asked: dict[str, float] = {}
+        """Figures that are none of ``GET /metrics``, as a page asked for them last."""
         self.watchers = 0
         self._upstream = upstream
         self._key = key

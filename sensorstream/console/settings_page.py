@@ -4,50 +4,47 @@ from __future__ import annotations
 
 from typing import Final
 
-from nicegui import ui
-
 from sensorstream.console import page_addresses
-from sensorstream.console.elements import ShownTable, TableColumn, stand_at
+from sensorstream.console.elements import FilterBar, Row, ShownTable, TableColumn
 from sensorstream.console.page_visits import Visit
+from sensorstream.console.shown_values import Piece
 
 _DEFAULT: Final = "default"
+_SHOWN: Final = {"": "those that are set", "yes": "all"}
+
+
+def _origin(row: Row) -> Piece:
+    """The file's name and line, or the variable: the whole path is its tooltip."""
+    origin = str(row["origin"])
+    return Piece(origin.rsplit("/", 1)[-1], origin)
+
+
 _COLUMNS: Final = (
     TableColumn("name", "Setting"),
     TableColumn("value", "Value", value=lambda row: _text(row["value"])),
-    TableColumn("origin", "Where it comes from"),
+    TableColumn("origin", "Where it comes from", value=_origin),
 )
 
 
 async def build(visit: Visit) -> None:
     """Build the table of settings; those that somebody has set can be shown alone."""
     found = await visit.client.settings()
-    asked = visit.asked
-    alone = ui.switch("Only those that are set", value="all" not in asked)
-    name = ui.input("Name contains", value=asked.get("name", "")).props("clearable")
-    table = ShownTable(_COLUMNS, "/settings", rows_a_page=50)
 
-    def choose() -> None:
-        said = (name.value or "").strip().lower()
+    async def choose() -> None:
+        said = bar["name"].lower()
         table.show(
             [
                 each
                 for each in found
-                if said in each["name"] and not (alone.value and each["origin"] == _DEFAULT)
+                if said in each["name"] and (bar["all"] or each["origin"] != _DEFAULT)
             ]
         )
 
-    def turn() -> None:
-        everything = None if alone.value else "yes"
-        stand_at(
-            page_addresses.address(
-                page_addresses.SETTINGS.path, all=everything, name=name.value or None
-            )
-        )
-        choose()
-
-    alone.on_value_change(turn)
-    name.on_value_change(turn)
-    choose()
+    bar = FilterBar(page_addresses.SETTINGS.path, visit.asked, choose)
+    bar.choice("all", "Settings", _SHOWN)
+    bar.text("name", "Name contains")
+    table = ShownTable(_COLUMNS, "/settings", "No setting has this name.", rows_a_page=50)
+    await choose()
 
 
 def _text(value: object) -> str:

@@ -5,6 +5,7 @@ The value itself stands in the tooltip.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -17,11 +18,15 @@ from zoneinfo import ZoneInfo
 from nicegui import Client, ui
 
 from sensorstream.console import page_addresses
-from sensorstream.console.page_addresses import local_name
+from sensorstream.console.page_addresses import TYPE, local_name
 
 UNKNOWN: Final = "-"
 """The text of a number that is not known."""
 _DIGITS: Final = 6
+_XSD: Final = "http://www.w3.org/2001/XMLSchema#"
+_NUMBERS: Final = {
+    f"{_XSD}{each}" for each in ("integer", "decimal", "double", "float", "int", "long")
+}
 _LONGEST: Final = 15
 _BINARY: Final = ("B", "KiB", "MiB", "GiB", "TiB")
 _TIMES: Final = ((86400, "d"), (3600, "h"), (60, "min"), (1, "s"), (1e-3, "ms"), (1e-6, "µs"))
@@ -118,7 +123,7 @@ def when(at: object) -> Piece:
     """
     if at is None or isinstance(at, int | float):
         return Piece("" if at is None else number(at))
-    return Piece(moment(str(at)), str(at))
+    return Piece(moment(str(at)), str(at), look="moment")
 
 
 def label(iri: str) -> str:
@@ -130,7 +135,32 @@ def named(iri: str, address: str | None = None) -> Piece:
     """An IRI by its label, with a link to its page: that of an individual if none is given."""
     if ":" not in iri:
         return Piece(iri)
-    return Piece(label(iri), iri, page_addresses.individual(iri) if address is None else address)
+    leads = page_addresses.individual(iri) if address is None else address
+    return Piece(label(iri), iri, leads, "label")
+
+
+_TERM: Final = re.compile(
+    r'<([^<>\s]*)>|("(?:[^"\\]|\\.)*")(?:\^\^<([^<>\s]*)>|@[\w-]+)?|[^\s<"]+|.'
+)
+
+
+def terms(statement: str) -> list[Piece]:
+    """A statement or term in N-Triples: names with links to their pages, numbers and texts."""
+    found = [each for each in _TERM.finditer(statement) if each[0].strip() not in ("", ".")]
+    of_type = len(found) > 1 and found[1][1] == TYPE
+    return [_term(each, place, of_type=of_type) for place, each in enumerate(found)]
+
+
+def _term(found: re.Match[str], place: int, *, of_type: bool) -> Piece:
+    iri, text, kind = found.groups()
+    if text is not None:
+        shown = number(text[1:-1]) if kind in _NUMBERS else text
+        return Piece(shown, found[0], look="literal")
+    if iri is None:
+        return Piece(found[0])
+    if place == 1:
+        return Piece("a" if iri == TYPE else label(iri), iri)
+    return named(iri, page_addresses.members(iri) if place == 2 and of_type else None)
 
 
 def severity(name: str) -> Piece:

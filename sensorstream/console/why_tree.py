@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any, Final
 
 from nicegui import ui
 
 from sensorstream.console import page_addresses
-from sensorstream.console.elements import Listing, link
-from sensorstream.console.page_addresses import short
+from sensorstream.console.elements import FactList, Listing, link, show
+from sensorstream.console.shown_values import Piece, Text, terms
 
 _BASES: Final = {
     "said": "said by a message",
@@ -41,8 +42,7 @@ def show_alert(why: Mapping[str, Any]) -> None:
                 ui.label(f", line {at['line']}").classes("inline")
         Listing(str(rule["text"]), f"Rule {rule['name']}")
     if because is not None:
-        for name, value in because["bindings"].items():
-            ui.label(f"?{name} = {short(str(value))}").tooltip(str(value))
+        FactList().show({f"?{name}": terms(value) for name, value in because["bindings"].items()})
         _show(because["statements"])
         if because["left_out"]:
             ui.label(f"{because['left_out']} more statements are not kept.")
@@ -64,14 +64,18 @@ def _node(node: Mapping[str, Any], left: Iterator[int], *, is_open: bool = False
         if is_open:
             part.props("open")
         with ui.element("summary"):
-            ui.label(short(node["statement"])).classes("inline").tooltip(node["statement"])
-            ui.label(f" {heading(node)}").classes("inline basis")
+            # A summary is a button, in which links have no place.
+            said = terms(node["statement"])
+            show(
+                [*(replace(each, address="") for each in said), Piece(heading(node), look="basis")]
+            )
+        leads: list[Text] = [each for each in said if each.address]
         if node["message_id"]:
-            with ui.element("p"):
-                link(
-                    f"message {node['message_id']}", page_addresses.message(str(node["message_id"]))
-                )
-                ui.label(f" from {node['source']}").classes("inline")
+            name = str(node["message_id"])
+            leads += [Piece(f"message {name}", address=page_addresses.message(name))]
+            leads += [f"from {node['source']}"]
+        with ui.element("p"):
+            show(leads)
         for where in found_at(node):
             ui.label(where).classes("xpath")
         for axiom in (node.get("entailed") or {}).get("axioms", ()):

@@ -39,7 +39,7 @@ PAGES = {
     "/": "Messages",
     "/messages": "Older",
     "/messages/{message}": "Content",
-    "/individuals": "Class",
+    "/individuals": "Members",
     f"/individual?iri={quote(IRI, safe='')}": "hasCertainty",
     "/queries": "A new query",
     "/query?name=urn%3Ax%3Aseen": "Results",

@@ -5,6 +5,7 @@ from typing import cast
 from selenium.webdriver.common.by import By
 
 from sensorstream import Client
+from sensorstream.console.messages_page import STATES
 from sensorstream.console.overview_page import STAGES
 from sensorstream.console.page_visits import Upstream, Watch, read
 from sensorstream.engine.outcome import Status
@@ -12,12 +13,26 @@ from tests.console.browsing import Pages
 from tests.waiting import eventually
 
 
-def values(stage: str, text: str) -> dict[str, float | None]:
-    """The figures of a stage by their names, from what ``GET /metrics`` says."""
+def watch_of(*texts: str) -> Watch:
+    """A watch that has read these answers of ``GET /metrics``, one a second."""
     watch = Watch(cast(Upstream, None), "")
-    watch.readings.append(read(text, 0.0))
-    (found,) = (each for each in STAGES if each.name == stage)
-    return {each.name: each.value(watch) for each in found.figures}
+    watch.readings.extend(read(text, float(at)) for at, text in enumerate(texts))
+    return watch
+
+
+def figures(*texts: str) -> dict[str, dict[str, float | None]]:
+    """The figures of each stage by their names, from what ``GET /metrics`` says."""
+    watch = watch_of(*texts)
+    return {
+        stage.name: {each.name: each.value(watch) for each in stage.figures} for stage in STAGES
+    }
+
+
+def levels(*texts: str) -> dict[str, str]:
+    """The figures that need attention, from what ``GET /metrics`` says."""
+    watch = watch_of(*texts)
+    found = ((each, each.value(watch)) for stage in STAGES for each in stage.figures)
+    return {each.name: each.level(value) for each, value in found if value and each.level(value)}
 
 
 def test_whatever_became_of_a_message_it_counts_somewhere() -> None:
@@ -27,8 +42,10 @@ def test_whatever_became_of_a_message_it_counts_somewhere() -> None:
         f'sensorstream_messages_total{{status="{state}"}} {2**number}\n'
         for number, state in enumerate(states)
     )
-    shown = values("Messages", text)
-    assert sum(value for value in shown.values() if value is not None) == 2 ** len(states) - 1
+    found = figures(text)
+    shown = {name: found[stage].get(name) for stage in found for name in STATES.values()
+             if found[stage].get(name) is not None}  # fmt: skip
+    assert sum(value for value in shown.values() if value) == 2 ** len(states) - 1
     assert shown["taken in partly"] == 2 ** states.index("partial")
 
 
@@ -37,11 +54,35 @@ def test_statements_that_were_said_or_inferred_are_told_from_those_of_the_ontolo
     text = "".join(
         f'sensorstream_statements{{kind="{kind}"}} {size}\n' for kind, size in sizes.items()
     )
-    shown = values("Window", text)
-    assert shown["statements said"] == 1849
-    assert shown["inferred"] == 777
-    assert shown["of the ontology"] == 119
-    assert values("Window", "")["of the ontology"] is None
+    shown = figures(text)
+    assert shown["Window"]["statements said"] == 1849
+    assert shown["Reasoning"]["statements inferred"] == 777
+    assert shown["Window"]["of the ontology"] == 119
+    assert figures("")["Window"]["of the ontology"] is None
+
+
+LOST = 'sensorstream_messages_total{status="unmatched"}'
+FINE = f"""{LOST} 7
+sensorstream_reasoner_degraded 0
+sensorstream_journal_entry 2000
+sensorstream_stored_entry 1990
+sensorstream_receiver_failing_seconds{{receiver="a"}} 0
+sensorstream_input_connected{{input="b"}} 1
+"""
+
+
+def test_only_what_is_wrong_now_needs_attention() -> None:
+    # What was lost before somebody looked is no news.
+    assert levels(FINE, FINE) == {}
+    wrong = FINE.replace("degraded 0", "degraded 1").replace("entry 1990", "entry 900")
+    wrong = wrong.replace('"a"} 0', '"a"} 5').replace('"b"} 1', '"b"} 0').replace("} 7", "} 9")
+    assert levels(FINE, wrong) == {
+        "lost lately": "warned",
+        "not stored yet": "warned",
+        "inputs not connected": "bad",
+        "replaced by plain": "bad",
+        "fail": "bad",
+    }
 
 
 def taken_in(client: Client) -> float:
@@ -62,10 +103,12 @@ def test_an_operator_signs_in_and_sees_messages_come(pages: Pages) -> None:
     assert str(lost.get_attribute("href")).endswith("/quarantine?status=unmatched")
     pages.see(f"taken in\n{before + 3:.0f}\n")
     pages.see(f"individuals\n{held}\n")
-    alerts = "//dt[normalize-space()='Open alerts']/following-sibling::dd[1]//a"
-    eventually(lambda: pages.browser.find_elements(By.XPATH, alerts))
-    there = pages.browser.find_element(By.XPATH, alerts).get_attribute("href")
-    assert str(there).endswith("/alerts")
+    # An unmatched message is a warning: the stage, and the line above the way, say so.
+    pages.see("Alerts: 1 warning")
+    eventually(lambda: pages.has(".at-alerts.warned") and pages.has(".at-quarantine.warned"))
+    assert pages.has(".at-window.good")
+    warning = pages.find(".health a.warned")
+    assert str(warning.get_attribute("href")).endswith("/alerts?severity=warning")
     assert pages.browser.title == "Overview · SensorStream"
     pages.take_picture("overview")
     pages.turn_shade()

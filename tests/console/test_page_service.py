@@ -9,11 +9,19 @@ from typing import cast
 
 import httpx
 import pytest
+from fastapi import FastAPI
 from nicegui import Client, ui
+from starlette.middleware import Middleware
 
 from sensorstream.client.clients import AsyncClient
 from sensorstream.console.page_addresses import OVERVIEW
-from sensorstream.console.page_service import UNSHOWN, build_page, forget_unshown
+from sensorstream.console.page_routes import site_routes
+from sensorstream.console.page_service import (
+    UNSHOWN,
+    ContentSecurity,
+    build_page,
+    forget_unshown,
+)
 from sensorstream.console.page_visits import Visit, page_of
 from sensorstream.server.console_proxy import ConsoleProcess
 
@@ -104,3 +112,21 @@ def test_what_a_slow_browser_sends_after_its_session_is_refused() -> None:
 
     with closing(ConsoleProcess()) as process:
         assert asyncio.run(statuses(process)) == [200, 400]
+
+
+def test_documents_are_served_where_they_are_installed(tmp_path: Path) -> None:
+    assert site_routes(tmp_path) == []
+    (tmp_path / "index.html").write_text("<script src='search.js'></script>")
+    api = FastAPI(routes=site_routes(tmp_path), middleware=[Middleware(ContentSecurity)])
+
+    async def asked(*paths: str) -> list[httpx.Response]:
+        transport = httpx.ASGITransport(api)
+        async with httpx.AsyncClient(transport=transport, base_url="http://test") as client:
+            return [await client.get(f"/console/{path}") for path in paths]
+
+    first, *others = asyncio.run(asked("docs/", "docs/no.html", "docs/%2e%2e/%2e%2e/x", "other"))
+    assert "search.js" in first.text
+    # Their own scripts run, but nobody else's.
+    assert "script-src 'self'" in first.headers["Content-Security-Policy"]
+    assert [each.status_code for each in others] == [404, 404, 404]
+    assert "default-src 'none'" in others[-1].headers["Content-Security-Policy"]
