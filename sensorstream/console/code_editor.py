@@ -37,7 +37,7 @@ def press_on_ctrl_enter(editor: ui.codemirror, button: ui.button) -> None:
     """Let Ctrl+Enter, or Cmd+Enter, in an editor press a button."""
     for key in ("ctrl", "meta"):
         event = f"keydown.{key}.enter.capture.stop.prevent"
-        editor.on(event, js_handler=f"() => getHtmlElement({button.id}).click()")
+        editor.on(event, lambda: run("press", button.id))
 
 
 def mark_faults(editor: ui.codemirror, faults: Sequence[Mapping[str, Any]], file: str = "") -> None:

@@ -59,11 +59,13 @@ class QuestionTabs:
 
     async def load(self, editor: int, asked: Question) -> None:
         """Show the questions that the browser keeps, with the one that an address asks open."""
-        kept = await ask("questions", editor)
-        kept = kept if isinstance(kept, dict) else {}
-        self._open = [_question(each) for each in kept.get("open") or ()] or self._open
-        self._at = min(max(int(kept.get("at") or 0), 0), len(self._open) - 1)
-        self.saved = {name: _question(each) for name, each in (kept.get("saved") or {}).items()}
+        found = await ask("questions", editor)
+        kept = found if isinstance(found, dict) else {}
+        at, saved = kept.get("at"), kept.get("saved")
+        self._open = _questions(kept.get("open")) or self._open
+        self._at = at if isinstance(at, int) and 0 <= at < len(self._open) else 0
+        named = saved if isinstance(saved, dict) else {}
+        self.saved = dict(zip(named, _questions([*named.values()]), strict=True))
         texts = [each["text"] for each in self._open]
         if not kept.get("reload") and asked["text"] in texts and asked["text"]:
             self._at = texts.index(asked["text"])
@@ -123,7 +125,8 @@ class QuestionTabs:
         self.keep()
 
 
-def _question(kept: Any) -> Question:
-    """A question as the browser kept it; what is not there is empty."""
-    known = kept if isinstance(kept, dict) else {}
-    return {part: str(known.get(part) or "") for part in _PARTS}
+def _questions(kept: Any) -> list[Question]:
+    """Questions as the browser kept them; what is not there is empty."""
+    listed = kept if isinstance(kept, list) else []
+    known = [each if isinstance(each, dict) else {} for each in listed]
+    return [{part: str(each.get(part) or "") for part in _PARTS} for each in known]

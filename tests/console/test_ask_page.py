@@ -92,6 +92,12 @@ def test_a_researcher_asks_about_now_and_about_history(pages: Pages) -> None:
 def test_open_and_saved_questions_are_kept_by_the_browser(pages: Pages) -> None:
     pages.send_face(952)
     pages.open("/ask?text=ASK+%7B%7D", "Jobs")
+    # What is no list of questions is none.
+    for kept in ("{", '{"open": 7, "saved": [], "at": "x"}'):
+        pages.browser.execute_script(
+            "localStorage.setItem('sensorstream-questions', arguments[0])", kept
+        )
+        pages.open("/ask", "New question")
     pages.browser.execute_script("localStorage.clear()")
     pages.open("/ask?text=ASK+%7B%7D&on=all", "ASK {}", "Ctrl+Enter asks")
     eventually(lambda: pages.has(".cm-content[contenteditable=true]"))
@@ -110,7 +116,9 @@ def test_open_and_saved_questions_are_kept_by_the_browser(pages: Pages) -> None:
     assert "individual?iri=" in str(lead.get_attribute("href"))
     assert str(lead.get_attribute("title")).endswith("tracking#human-952")
     pages.find("[aria-label='Save this question']").click()
-    eventually(lambda: pages.has(".q-dialog input"))
+    eventually(
+        lambda: pages.has(".q-dialog input") and pages.find(".q-dialog input").is_displayed()
+    )
     pages.find(".q-dialog input").send_keys("A seventh" + Keys.ENTER)
     eventually(lambda: not pages.has(".q-dialog input"))
     pages.write("ASK { ?nobody ?asked ?this }")
@@ -121,7 +129,9 @@ def test_open_and_saved_questions_are_kept_by_the_browser(pages: Pages) -> None:
     eventually(lambda: pages.find(".cm-content").text == "ASK {}")
     eventually(lambda: pages.field("About").get_attribute("value") == "now and history")
     pages.field("Begin with").click()
-    eventually(lambda: pages.has(".q-menu .q-item"))
+    eventually(
+        lambda: pages.has(".q-menu .q-item") and pages.find(".q-menu .q-item").is_displayed()
+    )
     pages.find(".q-menu .q-item").click()
     eventually(lambda: "?x / 7" in pages.find(".cm-content").text)
     pages.find("[aria-label='Close this question']").click()
