@@ -66,6 +66,7 @@ bench: $(READY)  ## the papers' evaluations, and the core before and after: tabl
 	$(BIN)/python -m benchmarks.one_axiom
 	$(BIN)/python -m benchmarks.paths
 	$(BIN)/python -m benchmarks.equal_names
+	$(BIN)/python -m benchmarks.live_shapes
 	$(BIN)/python -m benchmarks.patterns
 	$(BIN)/python -m benchmarks.dotr
 	$(BIN)/python -m benchmarks.applications

@@ -19,7 +19,6 @@ from typing import Final
 import psycopg2
 from psycopg2 import extensions
 
-from sensorstream.engine.outcome import Status
 from sensorstream.history import embedded
 from sensorstream.history.database import engine
 from sensorstream.history.reader_role import reader_url
@@ -27,7 +26,7 @@ from sensorstream.history.store import PostgresStore
 from sensorstream.history.views import install_views
 from sensorstream.journal.records import Effects, MessageStatus, Record
 from sensorstream.model import rdf, xsd
-from sensorstream.model.events import Departure, Ended, Individual, Message, Provenance
+from sensorstream.model.events import Departure, Ended, Individual, Message, Provenance, Status
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import IRI, Literal, Triple
 from sensorstream.model.timeline import Timeline

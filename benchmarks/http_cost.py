@@ -28,8 +28,8 @@ from sensorstream.app.life.entry_queue import HERE, MessageSender
 from sensorstream.app.life.health import Health
 from sensorstream.app.questions.one_time_questions import RunningQuestions
 from sensorstream.clock import SystemClock
-from sensorstream.engine.outcome import Outcome, Status
-from sensorstream.model.events import Message
+from sensorstream.engine.outcome import Outcome
+from sensorstream.model.events import Message, Status
 from sensorstream.model.timeline import Timeline
 from sensorstream.server.listening import Server
 from sensorstream.server.rest.messages_routes import Shortcut

@@ -19,9 +19,8 @@ from typing import Final
 import psutil
 
 from sensorstream.app.control.wiring import build_machine, read_deployment
-from sensorstream.engine.outcome import Status
 from sensorstream.installation import bundled
-from sensorstream.model.events import Message
+from sensorstream.model.events import Message, Status
 from sensorstream.settings.settings import (
     OntologySettings,
     ReasoningSettings,

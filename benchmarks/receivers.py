@@ -16,13 +16,12 @@ from pathlib import Path
 from typing import Final
 
 from sensorstream.alerts.alert_records import Webhook
-from sensorstream.engine.outcome import Status
 from sensorstream.history.database import connect, engine
 from sensorstream.history.open_history import open_history
 from sensorstream.history.store import PostgresStore
 from sensorstream.history.webhook_store import PostgresWebhooks
 from sensorstream.journal.records import Effects, MessageStatus, Record
-from sensorstream.model.events import Alert, Message
+from sensorstream.model.events import Alert, Message, Status
 from sensorstream.model.timeline import Timeline
 from sensorstream.settings.settings import HistorySettings
 

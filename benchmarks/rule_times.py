@@ -18,8 +18,7 @@ from types import MappingProxyType
 from typing import Final
 
 from sensorstream.app.control.wiring import build_machine, read_deployment
-from sensorstream.engine.outcome import Status
-from sensorstream.model.events import Message
+from sensorstream.model.events import Message, Status
 from sensorstream.settings.settings import (
     OntologySettings,
     ReasoningSettings,

@@ -28,6 +28,7 @@ from sensorstream.history.asking.checked_question import (
 )
 from sensorstream.history.asking.query_answer import Answer, Row, Solutions
 from sensorstream.history.database import connect
+from sensorstream.settings.settings import SparkSettings
 from sensorstream.spark.history_snapshot import HistoryPlace
 from sensorstream.spark.launch import spark_session
 from sensorstream.spark.sparql.spark_query import ask
@@ -81,7 +82,7 @@ def main(arguments: Sequence[str]) -> int:
         connection.autocommit = True
         connection.cursor().execute("vacuum analyze")
         connection.close()
-        with spark_session(options.master) as spark:
+        with spark_session(SparkSettings(options.master)) as spark:
             print(f"{'question':32}{'rows':>8}{'PostgreSQL s':>14}{'Spark s':>10}{'ratio':>8}")
             for name, moment, text in QUESTIONS:
                 asked = read_question(f"PREFIX : <{EX}> {text}", LINE)

@@ -27,6 +27,7 @@ from sensorstream.history import embedded
 from sensorstream.history.database import connect
 from sensorstream.history.read_only_sql import SqlResult, run_sql
 from sensorstream.history.view_definitions import view_definitions
+from sensorstream.settings.settings import SparkSettings
 from sensorstream.spark.bulk_sql import ask, prepare
 from sensorstream.spark.history_snapshot import HistoryPlace
 from sensorstream.spark.launch import spark_session
@@ -80,7 +81,7 @@ def main(arguments: Sequence[str]) -> int:
             load(place.url, round(millions * 1e6) // STATEMENTS)
             _vacuum(place.url)
             begun = time.perf_counter()
-            with spark_session(options.master) as spark, _Memory() as memory:
+            with spark_session(SparkSettings(options.master)) as spark, _Memory() as memory:
                 print(f"{'Spark starts':40}{time.perf_counter() - begun:12.1f} s")
                 told = _compared(spark, place)
                 if options.archived:

@@ -12,10 +12,9 @@ from benchmarks.peers.process import Peer
 from benchmarks.results import Step
 from benchmarks.scenario import NAMESPACE, PHASES
 from sensorstream.app.control.wiring import build_machine, read_deployment
-from sensorstream.engine.outcome import Status
 from sensorstream.kb.graph_index import Origin
 from sensorstream.model import rdf
-from sensorstream.model.events import Message
+from sensorstream.model.events import Message, Status
 from sensorstream.model.terms import IRI
 from sensorstream.reasoning.dl.dl_reasoner import ResilientReasoner
 from sensorstream.settings.settings import Settings

@@ -35,6 +35,11 @@ def thread_seconds() -> float:
     return time.thread_time()
 
 
+def counter_start() -> int:
+    """The wall time at which ``time.perf_counter`` was 0, in nanoseconds since 1970."""
+    return time.time_ns() - time.perf_counter_ns()
+
+
 class ClockSetBack:
     """A check whether wall time was set back; ``known`` is a moment that it had come to before."""
 

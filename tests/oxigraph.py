@@ -6,10 +6,12 @@ dateTime, and no date with a duration at all; ``-`` is right. So ``a + b`` becom
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import islice
-from typing import Final
+from typing import Any, Final
 
 import pyoxigraph as ox
 
@@ -32,6 +34,7 @@ from sensorstream.sparql.algebra import Expression, Query
 from sensorstream.sparql.answerable import GRAPHS, read_answerable
 from sensorstream.sparql.extensions import EXTENSIONS
 from sensorstream.sparql.functions import Extension
+from sensorstream.sparql.place_functions import PLACE_AGGREGATES
 from sensorstream.sparql.query_printer import query_text
 from sensorstream.sparql.variable_scope import certain, in_scope
 from sensorstream.sparql.walk import nodes, rebuilt, replaced
@@ -53,6 +56,25 @@ FUNCTIONS: Final = {
     ox.NamedNode(name): _for_oxigraph(extension) for name, extension in EXTENSIONS.items()
 }
 """The functions of :data:`.EXTENSIONS` for Oxigraph."""
+
+
+class _Members:
+    """The values of a group, for an aggregate of GeoSPARQL."""
+
+    def __init__(self, aggregate: Extension) -> None:
+        self._aggregate = aggregate
+        self._members: Counter[Term] = Counter()
+
+    def accumulate(self, term: OxigraphTerm) -> None:
+        self._members[from_oxigraph(term)] += 1
+
+    def finish(self) -> OxigraphTerm | None:
+        return to_oxigraph(self._aggregate.value(self._members)) if self._members else None
+
+
+AGGREGATES: Final[dict[ox.NamedNode, Any]] = {
+    ox.NamedNode(name): partial(_Members, each) for name, each in PLACE_AGGREGATES.items()
+}
 
 
 def stored_form(literal: Literal) -> Literal:

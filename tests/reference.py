@@ -32,7 +32,8 @@ from sensorstream.server.problems import problem_of
 from sensorstream.settings import settings
 
 _EMPTY: Final = ('""', "[]", "null")
-PAGES: Final = sorted((Path(__file__).parents[1] / "docs").rglob("*.md"))
+_DOCS: Final = Path(__file__).parents[1] / "docs"
+PAGES: Final = sorted(_DOCS.rglob("*.md"))
 _BLOCK: Final = re.compile(r"(<!-- table: (.+?) -->\n).*?(?=<!-- end of table -->)", re.DOTALL)
 _BOUNDS: Final = {
     "query": "sparql.text_bounds LONGEST MOST_PATTERNS MOST_IN_LIST MOST_COLUMNS MOST_TOKENS "
@@ -63,7 +64,7 @@ def tables(url: str = "") -> dict[str, str]:
             if is_dataclass(kind.__base__):
                 made[each] = _settings("option", {"": kind.__base__})
     made["settings"] = _settings("setting", sections)
-    made["errors"] = _table("code | HTTP |", _errors())
+    made["errors"] = _table("code | HTTP | | more", _errors())
     made["functions"] = _table("function | gives", _functions())
     made["commands"] = _table("command |", ((f"`{each}`", told) for each, told in COMMANDS.items()))
     for name, text in _BOUNDS.items():
@@ -124,7 +125,23 @@ def _errors() -> Iterator[Sequence[str]]:
         if isinstance(each, type) and issubclass(each, SensorStreamError) and "code" in vars(each):
             status = str(problem_of(each("it went wrong")).status)
             exit_code = " Exit 3." if each.of_system else ""
-            yield f"`{each.code}`", status, _sentence(each.__doc__) + exit_code
+            told = _sentence(each.__doc__) + exit_code
+            yield f"`{each.code}`", status, told, _link(each)
+
+
+def _link(kind: type[SensorStreamError]) -> str:
+    """A link to the section about an error; raises LookupError if the documents lack it."""
+    if kind.page == SensorStreamError.page:
+        return ""
+    name, _, place = kind.page.partition("#")
+    text = (_DOCS / f"{name}.md").read_text("utf-8")
+    headings = [each.strip() for each in re.findall(r"^#+ (.*)$", text, re.MULTILINE)]
+    places = {"": headings[0]} | {_place(each): each for each in headings}
+    return f"[{places[place]}](../{name}.md{place and '#'}{place})"
+
+
+def _place(heading: str) -> str:
+    return re.sub(r"[^\w -]", "", heading).lower().replace(" ", "-")
 
 
 def _functions() -> Iterator[Sequence[str]]:

@@ -146,3 +146,26 @@ def test_of_what_a_client_sent_a_line_holds_a_little(written: Written, form: str
     logs.set_up(form, "info")
     logging.getLogger("sensorstream").warning("refused: %s", "x" * 60_000)
     assert len(written()) < 2_500
+
+
+@pytest.mark.parametrize(
+    ("traceparent", "ids"),
+    [
+        ("00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", True),
+        ("cc-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01-later", True),
+        ("00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01-later", False),
+        ("ff-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", False),
+        ("00-0AF7651916CD43DD8448EB211C80319C-b7ad6b7169203331-01", False),
+        (f"00-{'0' * 32}-b7ad6b7169203331-01", False),
+        (f"00-0af7651916cd43dd8448eb211c80319c-{'0' * 16}-01", False),
+        ("00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01\n", False),
+        ("", False),
+    ],
+)
+def test_a_traceparent_names_a_span_if_it_is_valid(traceparent: str, ids: bool) -> None:
+    told = {
+        "trace_id": "0af7651916cd43dd8448eb211c80319c",
+        "span_id": "b7ad6b7169203331",
+        "trace_flags": "01",
+    }
+    assert logs.trace_facts(traceparent) == (told if ids else {})

@@ -25,13 +25,16 @@ from sensorstream.alerts.alert_records import (
 from sensorstream.engine.engine_queries import EngineReport
 from sensorstream.model.events import Alert
 from sensorstream.model.timeline import Instant, Timeline
-from sensorstream.model.webhook_definition import ALERTMANAGER
+from sensorstream.model.webhook_definition import ALERTMANAGER, CLOUD_EVENTS
 from sensorstream.streams.query_report import Report
 from sensorstream.streams.report_data import report_data
+from sensorstream.streams.report_formats import JSON, format_of
 
 CONTENT_TYPE: Final = "application/cloudevents+json"
 _OF_ALERT: Final = ("rule", "kind", "severity", "text", "key")
 _OF_CHANGE: Final = ("change", "rule", "kind", "severity", "key", "count", "by", "text")
+_VARIABLES: Final = "variables"
+"""A member of a kept report that JSON is written without."""
 MOST_ROWS: Final = 1000
 """Rows, or triples, of a report that are sent to a webhook."""
 
@@ -105,20 +108,30 @@ def report_json(reported: EngineReport, timeline: Timeline) -> str:
         report = replace(report, rows=rows, triples=triples, intervals=intervals)
         cut = {"truncated": True}
     data = {**query_report_data(reported.id, report, timeline), **cut}
+    data[_VARIABLES] = list(report.variables)
     return json.dumps(data, ensure_ascii=False).encode("utf-8", "replace").decode()
 
 
-def cloud_event(told: Told, source: str, timeline: Timeline) -> bytes:
-    """An alert, change or report as a CloudEvent in structured mode.
+def cloud_event(told: Told, source: str, timeline: Timeline, form: str = CLOUD_EVENTS) -> bytes:
+    """An alert, change or report as a CloudEvent in structured mode; a report is in a format of
+    :data:`.REPORT_FORMATS` if it can be.
 
     The same alert or report always gives the same bytes: consumers may drop a repeated ``source``
     and ``id`` as a duplicate (CloudEvents, section 3.1.1).
     """
+    more, used = {}, JSON
+    data: Any
     match told:
         case RaisedAlert(alert=alert, raised_at=at):
             kind, data = f"alert.{alert.kind}", alert_data(told, timeline)
         case KeptReport(reported_at=at):
             kind, data = "query.report", json.loads(told.data)
+            variables, used = data.pop(_VARIABLES, ()), format_of(form, data)
+            if used is not JSON:
+                more = {"truncated": True} if "truncated" in data else {}
+                data = used.write(data, variables)
+                if used.media_type.endswith("+json"):
+                    data = json.loads(data)
         case AlertChange(at=at):
             kind, data = f"alert.{told.change}", change_data(told, timeline)
         case AlertGroup(id=name, told_at=at):
@@ -129,8 +142,9 @@ def cloud_event(told: Told, source: str, timeline: Timeline) -> bytes:
         "source": source,
         "type": f"sensorstream.{kind}",
         "time": wall_time(at),
-        "datacontenttype": "application/json",
+        "datacontenttype": used.media_type,
         "data": data,
+        **more,
     }
     if subject := subject_of(told):  # a subject, when present, is a non-empty string
         event["subject"] = subject
@@ -289,7 +303,7 @@ def payload(delivery: Delivery, source: str, timeline: Timeline) -> tuple[str, b
     """Content type and body, always the same for a delivery; ``source``: of the CloudEvents."""
     event, webhook = delivery.event, delivery.webhook
     if webhook.format != ALERTMANAGER or isinstance(event, KeptReport):
-        return CONTENT_TYPE, cloud_event(event, source, timeline)
+        return CONTENT_TYPE, cloud_event(event, source, timeline, webhook.format)
     if isinstance(event, AlertGroup):
         return _ALERTMANAGER_TYPE, group_notification(event, webhook.id, source)
     return _ALERTMANAGER_TYPE, notification(event, webhook.id, source, timeline)

@@ -32,6 +32,7 @@ from sensorstream.alerts.signing import signed_headers
 from sensorstream.alerts.targets import Resolver, place_of, resolve
 from sensorstream.clock import Clock, ClockSetBack
 from sensorstream.errors import HistoryError, SensorStreamError, Unavailable
+from sensorstream.logs import concerning
 from sensorstream.model.timeline import Timeline
 from sensorstream.settings.settings import WebhookSettings
 
@@ -108,12 +109,24 @@ class _Batch(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
+class DeliveryTrace:
+    """An attempt in a trace: headers for its receiver, facts for the log, and its end."""
+
+    headers: Mapping[str, str] = field(default_factory=dict)
+    facts: Mapping[str, str] = field(default_factory=dict)
+    end: Callable[[Attempt], None] = lambda _: None
+
+
+_UNTRACED: Final = DeliveryTrace()
+
+
+@dataclass(frozen=True, slots=True)
 class DeliveryPlan:
     """The times and the means of sending deliveries.
 
     ``source`` is the CloudEvents source of this deployment, a URI reference. ``schedule`` gives the
     wait after the n-th failure of a delivery; ``poll`` are the seconds between two looks at the
-    outbox. ``senders`` are those of outputs.
+    outbox. ``senders`` are those of outputs. ``trace`` begins an attempt's trace, and may block.
     """
 
     source: str
@@ -122,6 +135,7 @@ class DeliveryPlan:
     schedule: Schedule = wait_after
     resolver: Resolver = resolve
     poll: float = 1.0
+    trace: Callable[[Delivery], DeliveryTrace] | None = None
 
 
 class WebhookDispatcher:
@@ -301,13 +315,18 @@ class WebhookDispatcher:
             for delivery in deliveries:
                 if self._stopping.is_set():
                     return
+                trace = _UNTRACED
+                if self._plan.trace is not None:
+                    trace = await self._blocking(self._plan.trace, delivery)
                 if delivery.webhook.output:
-                    attempt = await self._send(delivery)
+                    attempt = await self._send(delivery, trace.headers)
                 else:
-                    attempt = await self._call(connections, delivery)
+                    attempt = await self._call(connections, delivery, trace.headers)
+                trace.end(attempt)
                 if attempt.failure is not None:
                     self._rest(delivery.webhook.id, attempt.failure.wait)
-                    await self._record(delivery, attempt, attempt.failure)
+                    with concerning(**trace.facts):
+                        await self._record(delivery, attempt, attempt.failure)
                     return
                 await self._mark(delivery, attempt)
                 self._count(delivery.webhook, "delivered")
@@ -328,21 +347,27 @@ class WebhookDispatcher:
                     marked.set_exception(error)
         await marked
 
-    async def _call(self, connections: WebhookConnections, delivery: Delivery) -> Attempt:
+    async def _call(
+        self,
+        connections: WebhookConnections,
+        delivery: Delivery,
+        more: Mapping[str, str],
+    ) -> Attempt:
         content_type, body = payload(delivery, self._plan.source, self._plan.timeline)
         signed = signed_headers(delivery, body, self._clock.now())
-        headers = {"content-type": content_type, **signed}
+        headers = {"content-type": content_type, **signed, **more}
         return await self._poster.post(connections, delivery.webhook.url, body, headers)
 
     async def _attempt_alone(self, delivery: Delivery) -> Attempt:
         async with self._poster.connections() as connections:
-            return await self._call(connections, delivery)
+            return await self._call(connections, delivery, {})
 
-    async def _send(self, delivery: Delivery) -> Attempt:
+    async def _send(self, delivery: Delivery, more: Mapping[str, str]) -> Attempt:
         """Send to an output."""
         _, body = payload(delivery, self._plan.source, self._plan.timeline)
         at, begun = self._clock.now(), self._clock.counter()
-        failure = await self._plan.senders[delivery.webhook.id].deliver(delivery.event, body)
+        sender = self._plan.senders[delivery.webhook.id]
+        failure = await sender.deliver(delivery.event, body, more)
         return Attempt(at, self._clock.counter() - begun, failure)
 
     def _count(self, receiver: Webhook, result: str) -> None:

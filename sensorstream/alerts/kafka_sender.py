@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
 
@@ -27,7 +28,9 @@ class KafkaSender(EventSender[KafkaOutput]):
     def arguments(self) -> dict[str, Any]:
         return kafka_arguments(*self._of)
 
-    async def deliver(self, event: Told, body: bytes) -> DeliveryFailure | None:
+    async def deliver(
+        self, event: Told, body: bytes, headers: Mapping[str, str]
+    ) -> DeliveryFailure | None:
         key = subject_of(event).encode(errors="replace") or None
         try:
             async with asyncio.timeout(self.timeout):
@@ -38,18 +41,19 @@ class KafkaSender(EventSender[KafkaOutput]):
                     self._producer = producer
                     await producer.start()
                 # CloudEvents, Kafka protocol binding 1.0.2, section 3.3: structured mode.
-                headers = [("content-type", CONTENT_TYPE.encode())]
+                told = {"content-type": CONTENT_TYPE, **headers}
+                fields = [(name, value.encode()) for name, value in told.items()]
                 await self._producer.send_and_wait(
-                    self.options.topic, body, key=key, headers=headers
+                    self.options.topic, body, key=key, headers=fields
                 )
         except (KafkaError, OSError, TimeoutError, SettingsError) as error:
             await self.disconnect()
-            told = f"{type(error).__name__}: {error}"
+            reason = f"{type(error).__name__}: {error}"
             answered = isinstance(error, KafkaError) and not isinstance(error, KafkaConnectionError)
             if answered and not getattr(error, "retriable", True):
-                return DeliveryFailure(f"refused: {told}")
+                return DeliveryFailure(f"refused: {reason}")
             brokers = ", ".join(self.options.brokers)
-            return DeliveryFailure(f"no connection to {brokers}: {told}", away=True)
+            return DeliveryFailure(f"no connection to {brokers}: {reason}", away=True)
         return None
 
     async def disconnect(self) -> None:

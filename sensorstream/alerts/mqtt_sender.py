@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
 
@@ -30,26 +31,30 @@ class MqttSender(EventSender[MqttOutput]):
             raise SettingsError(f"{label}.topic: {error}") from None
         return mqtt_arguments(*self._of)
 
-    async def deliver(self, event: Told, body: bytes) -> DeliveryFailure | None:
+    async def deliver(
+        self, event: Told, body: bytes, headers: Mapping[str, str]
+    ) -> DeliveryFailure | None:
         try:
             if self._client is None:
                 client = aiomqtt.Client(**self.arguments(), timeout=self.timeout)
                 await client.__aenter__()
                 self._client = client
             await self._client.publish(
-                self.options.topic, body, qos=1, properties=self._properties()
+                self.options.topic, body, qos=1, properties=self._properties(headers)
             )
         except (aiomqtt.MqttError, SettingsError) as error:
             await self.disconnect()
             return DeliveryFailure(f"no connection to {self.options.host}: {error}", away=True)
         return None
 
-    def _properties(self) -> Any:
+    def _properties(self, headers: Mapping[str, str]) -> Any:
         if self.options.version != "5":
             return None
         # CloudEvents, MQTT protocol binding 1.0.2, section 3.2: the content type says structured.
         properties = Properties(PacketTypes.PUBLISH)  # type: ignore[no-untyped-call]
         properties.ContentType = CONTENT_TYPE
+        if headers:
+            properties.UserProperty = list(headers.items())
         return properties
 
     async def disconnect(self) -> None:

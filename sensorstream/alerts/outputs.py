@@ -20,7 +20,8 @@ def receiver_of(output: OutputSetting, now: datetime) -> Webhook:
         case KafkaOutput(brokers=brokers, topic=topic):
             url = f"kafka://{','.join(brokers)}/{topic}"
     name, queries, changes = f"{OUTPUT}{output.name}", output.queries, output.changes
-    return Webhook(name, url, "", now, queries, output=True, changes=changes)
+    form = output.format
+    return Webhook(name, url, "", now, queries, output=True, changes=changes, format=form)
 
 
 def senders_of(outputs: Sequence[OutputSetting], timeout: float) -> Mapping[str, EventSender[Any]]:

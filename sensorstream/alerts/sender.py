@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Final, Generic, TypeVar
@@ -47,9 +48,11 @@ class EventSender(ABC, Generic[Options]):
         """The client's arguments, read for each connection: passwords and certificates change."""
 
     @abstractmethod
-    async def deliver(self, event: Told, body: bytes) -> DeliveryFailure | None:
-        """Send one event, as ``body`` a CloudEvent in structured mode; None: the receiver has it,
-        on its disk or in its care.
+    async def deliver(
+        self, event: Told, body: bytes, headers: Mapping[str, str]
+    ) -> DeliveryFailure | None:
+        """Send one event, as ``body`` a CloudEvent in structured mode, with further ``headers``;
+        None: the receiver has it, on its disk or in its care.
         """
 
     @abstractmethod

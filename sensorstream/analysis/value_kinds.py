@@ -263,7 +263,7 @@ def _of_triples(block: algebra.BGP, schema: Schema) -> dict[str, Kinds]:
 def _of_aggregate(aggregate: algebra.Aggregate, scope: KindScope) -> Kinds:
     if aggregate.name in ("COUNT", "SUM", "AVG"):
         return _NUMBER
-    if aggregate.name == "GROUP_CONCAT" or aggregate.expression is None:
+    if aggregate.name not in ("MIN", "MAX", "SAMPLE") or aggregate.expression is None:
         return None
     return scope.kinds(aggregate.expression)
 

@@ -9,7 +9,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from prometheus_client import CollectorRegistry
 
@@ -75,6 +75,7 @@ from sensorstream.history.postgres_reader import PostgresReader
 from sensorstream.history.store import PostgresStore
 from sensorstream.history.views import install_views
 from sensorstream.history.webhook_store import PostgresWebhooks
+from sensorstream.installation import require
 from sensorstream.journal.entry import Entry
 from sensorstream.journal.notice import ReportDisabled
 from sensorstream.processes.forks import QuestionLimits
@@ -85,6 +86,9 @@ from sensorstream.shapes.validation import NO_VIOLATIONS, ValidationReport
 from sensorstream.spark.history_snapshot import HistoryPlace
 from sensorstream.spark.jobs.spark_messages import Task
 from sensorstream.spark.jobs.spark_worker_process import JobRunner
+
+if TYPE_CHECKING:  # its packages need not be installed
+    from sensorstream.app.life.traces import Traces
 
 _LOG = logging.getLogger(__name__)
 _CROSS_CHECK_SECONDS: Final = 600.0
@@ -184,14 +188,17 @@ class Application(Handle):
         self.access.start()
         self._stack.callback(self.access.stop)
         registered = PostgresWebhooks(database)
+        name = f"urn:sensorstream:{settings.folder.name or 'deployment'}"
+        self.traces = self._opened_traces(name)
         self._dispatcher = WebhookDispatcher(
             PostgresOutbox(database),
             settings.webhooks,
             self.clock,
             DeliveryPlan(
-                f"urn:sensorstream:{settings.folder.name or 'deployment'}",
+                name,
                 self.timeline,
                 senders_of(settings.outputs, settings.webhooks.timeout),
+                trace=None if self.traces is None else self.traces.of_delivery,
             ),
             metrics=self.metrics,
             disabling=lambda webhook, text: self.pipeline.change(ReportDisabled(webhook, text)),
@@ -201,6 +208,17 @@ class Application(Handle):
         self._set_outputs(registered)
         set_damping(database, settings.alerts)
         return registered
+
+    def _opened_traces(self, deployment: str) -> Traces | None:
+        """The traces that the settings ask for, if they do."""
+        if not self.settings.traces.endpoint:
+            return None
+        require("traces", "traces.endpoint")
+        from sensorstream.app.life.traces import Traces
+
+        traces = Traces(self.settings.traces, deployment, self.reader)
+        self._stack.callback(traces.stop)
+        return traces
 
     def _take_messages(self, store: PostgresStore, registered: PostgresWebhooks) -> None:
         """Make the pipeline, and make the changes of webhooks that the journal has."""
@@ -213,7 +231,7 @@ class Application(Handle):
         self.pipeline = Pipeline(
             self.exchange,
             store,
-            Outlets(self.announce, self._log.publish, self._open_store, due),
+            Outlets(self.announce, self._log.publish, self._open_store, due, self.traces),
             clock=self.clock,
             metrics=self.meters,
             checkpoint_every=settings.history.checkpoint_every,
@@ -221,7 +239,13 @@ class Application(Handle):
             in_work=self._in_work,
         )
         self.pipeline.sources.update(settings.sources)
-        self.webhooks = Webhooks(self, registered, self._dispatcher, self.announce)
+        self.webhooks = Webhooks(
+            self,
+            registered,
+            self._dispatcher,
+            self.announce,
+            lambda name: self.queries.view(name).form,
+        )
         self.webhooks.catch_up()
         if kept_for(settings) != (None, None):
             self._stack.enter_context(retention(self))
@@ -255,7 +279,7 @@ class Application(Handle):
         place = HistoryPlace(self.url, settings.archive.folder)
         self.jobs = Jobs(
             JobFolder(settings.history.folder / "jobs"),
-            JobRunner(Task(place, self.timeline, settings.spark.master, limits.question_seconds)),
+            JobRunner(Task(place, self.timeline, settings.spark, limits.question_seconds)),
             lambda: self.deployment.ontology.schema,
             self.clock,
         )

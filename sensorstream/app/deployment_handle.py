@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from sqlalchemy import Engine as Database
 
@@ -17,6 +17,9 @@ from sensorstream.errors import RunsOnSpark, Unavailable
 from sensorstream.history.store_reader import StoreReader
 from sensorstream.model.timeline import Timeline
 from sensorstream.settings.settings import Settings
+
+if TYPE_CHECKING:  # its packages need not be installed
+    from sensorstream.app.life.traces import Traces
 
 _Seen = TypeVar("_Seen")
 
@@ -37,6 +40,7 @@ class Handle:
     engine: Engine
     exchange: Exchange
     pipeline: Pipeline
+    traces: Traces | None = None
 
     @property
     def deployment(self) -> Deployment:

@@ -65,8 +65,8 @@ def build_engine(
     """An engine with an empty window, its reasoner started; close it after use.
 
     Args:
-        static: RDF files, the static graph of the knowledge base: ``.ttl``, ``.nt``, ``.rdf``;
-            GRAPH matches each of them.
+        static: RDF files in any format, the static graph of the knowledge base; GRAPH matches
+            each of them, and each named graph in them.
         rules: files of semantic rules, which react to what enters the window.
         window: what the knowledge base keeps of the events, in words: ``none``, ``landmark``
             (everything), ``sliding 1000 individuals``, ``filling 500 triples``,

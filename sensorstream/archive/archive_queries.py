@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,7 @@ from sensorstream.history.asking.checked_question import (
 from sensorstream.history.asking.history_relations import scope_of
 from sensorstream.history.asking.query_answer import Answer, answer_of, limited, rows_of_batch
 from sensorstream.history.asking.query_run import AskingLimits
+from sensorstream.history.asking.split_question import in_parts, sql_question
 from sensorstream.history.read_only_sql import AnswerColumn, SqlResult, SqlStream, bounded
 from sensorstream.history.view_definitions import View
 from sensorstream.model.terms import Literal, Term
@@ -99,10 +100,9 @@ def asked(
         yield names, map(rows_of_batch, pieces)
 
 
-@contextmanager
 def archive_answered(
     archive: Archive, question: CheckedQuestion, limits: AskingLimits, stop: Stop | None = None
-) -> Iterator[Answer]:
+) -> AbstractContextManager[Answer]:
     """Answer a question to the archive; its rows are read within the block, and ``stop`` ends it
     early.
 
@@ -113,10 +113,15 @@ def archive_answered(
         ArchiveError: a file is missing or damaged.
         HistoryError: the manifest cannot be read.
     """
-    query = archive_query(question)
-    text = text_of(query.tree, DUCKDB)
-    with asked(archive, text, limits, None, stop) as (_, batches):
-        yield answer_of(query, limited(bounded(batches), limits.rows))
+
+    @contextmanager
+    def ask(question: CheckedQuestion) -> Iterator[Answer]:
+        query = archive_query(question)
+        text = text_of(query.tree, DUCKDB)
+        with asked(archive, text, limits, None, stop) as (_, batches):
+            yield answer_of(query, limited(bounded(batches), limits.rows))
+
+    return in_parts(question, ask, seconds=limits.timeout, most=limits.rows)
 
 
 def archive_plan(
@@ -132,7 +137,7 @@ def archive_plan(
 
     ``analyze``: run it, so that the plan has the rows and the times that there were.
     """
-    query = archive_query(question)
+    query = archive_query(sql_question(question))
     text = text_of(query.tree, DUCKDB)
     options = "analyze" if analyze else ""
     with asked(archive, f"explain {options} {text}", limits, None, stop) as (_, batches):

@@ -8,13 +8,14 @@ does not answer).
 from __future__ import annotations
 
 import importlib
+import sys
 from collections.abc import Mapping
 from typing import IO, Any, Final
 
 import click
 
 from sensorstream.cli.terminal import signals_repeated
-from sensorstream.errors import SensorStreamError
+from sensorstream.errors import SensorStreamError, address_of
 
 COMMANDS: Final[Mapping[str, str]] = {
     "init": "Make a working folder: settings, ontology, rules and sample messages.",
@@ -49,7 +50,7 @@ COMMANDS: Final[Mapping[str, str]] = {
     "rules": "List the rules of a running server; read and change their files.",
     "apply": "Put what a folder holds in force on a running server.",
     "run": "Run messages through a deployment, or queries and rules over recorded events.",
-    "validate": "Check whether RDF files conform to shapes (SHACL).",
+    "validate": "Check whether data conform to shapes (SHACL).",
     "test": "Run stories: messages, and what must become of them.",
     "explain": "Show the operators of a continuous query as a tree.",
     "sql": "Query the history in SQL, on PostgreSQL or Spark, or its archive.",
@@ -103,14 +104,20 @@ _HOME_OF: Final = {name: home for home, names in _HOMES.items() for name in name
 
 
 class CommandFailure(click.ClickException):
-    """A SensorStream error for the user: one line on stderr and an exit code."""
+    """A SensorStream error for the user: one line on stderr and an exit code.
 
-    def __init__(self, code: str, message: str) -> None:
+    On a terminal a second line names the page of the documents that says more.
+    """
+
+    def __init__(self, code: str, message: str, page: str = "") -> None:
         super().__init__(message)
         self.code = code
+        self.page = page
 
     def show(self, file: IO[Any] | None = None) -> None:
         click.echo(f"error[{self.code}]: {self.message}", file=file, err=True)
+        if self.page and sys.stderr.isatty():
+            click.echo(f"see {address_of(self.page)} ('sensorstream docs' serves it)", err=True)
 
 
 class SystemFailure(CommandFailure):
@@ -144,9 +151,8 @@ class Commands(click.Group):
         try:
             return super().invoke(ctx)
         except SensorStreamError as error:
-            raise (SystemFailure if error.of_system else CommandFailure)(
-                error.code, str(error)
-            ) from error
+            kind = SystemFailure if error.of_system else CommandFailure
+            raise kind(error.code, str(error), error.page) from error
         except OSError as error:
             if error.filename is None:  # not a file of the user: a closed pipe, or a defect
                 raise

@@ -38,7 +38,7 @@ def command(keep: bool, folder: Path | None, data: Path | None) -> None:
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, lambda _number, _frame: sys.exit(1))
 
-    for extra in ("console", "reasoners", "spark"):
+    for extra in ("console", "geo", "reasoners", "shapes", "spark"):
         require(extra, "the demonstration")
     from sensorstream.cli.demo.scenario import Scenario
     from sensorstream.cli.simulation.city_messages import beside_the_source

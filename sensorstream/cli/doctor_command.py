@@ -141,6 +141,7 @@ def _extras(settings: Settings) -> Iterator[Finding]:
         "kafka": any(isinstance(each, KafkaConnection) for each in options),
         "oidc": bool(settings.http.issuer),
         "spark": settings.pipeline.runner == "spark",
+        "traces": bool(settings.traces.endpoint),
         "reasoners": settings.reasoning.profile in ("hermit", "pellet"),
     }
     for extra in (name for name, used in needed.items() if used):

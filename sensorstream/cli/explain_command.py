@@ -150,13 +150,14 @@ def _of_history(asked: _Asked, text: str) -> dict[str, str]:
     engine = {ARCHIVE: "DuckDB plans", SPARK: "Spark starts and plans"}.get(place)
     with opened(settings, f"{engine or 'PostgreSQL plans'} the query") as (url, _, _):
         if place == SPARK:
+            from sensorstream.history.asking.split_question import sql_question
             from sensorstream.spark.history_snapshot import HistoryPlace
             from sensorstream.spark.launch import spark_session
             from sensorstream.spark.sparql import spark_query
 
             where = HistoryPlace(url, settings.archive.folder)
-            spark_query.check(question)
-            with spark_session(settings.spark.master) as spark:
+            spark_query.check(sql_question(question))
+            with spark_session(settings.spark) as spark:
                 found = spark_query.plan_of(spark, where, question)
         elif place == ARCHIVE:
             from sensorstream.archive.archive_queries import archive_plan
@@ -192,7 +193,7 @@ def _plan(query_file: Path, static: tuple[Path, ...]) -> list[str]:
         program = read_program(text, name=name, start=Position(str(query_file), 1, 1))
         return list(plan_lines(processor.check(name, program).plan))
     ((name, _, _, query),) = read_queries([query_file], background)
-    graphs = background.named(query.dataset, query_file)
+    graphs = background.chosen(query.dataset, query_file)
     check_graphs(query, graphs)
     plan = processor.check(name, query, graphs).plan
     return list(plan_lines(plan, {DEFAULT: default}))

@@ -191,9 +191,11 @@ def make_from(folder: Path, samples: Sequence[Path]) -> tuple[Path, list[str]]:
     more = f" and {len(samples) - 1} more" if len(samples) > 1 else ""
     draft = draft_of(shape_of(roots), namespaces, start, f"{samples[0].name}{more}")
     _make_folders(folder)
-    (folder / "stories").mkdir(exist_ok=True)
+    for name in ("stories", "shapes"):
+        (folder / name).mkdir(exist_ok=True)
     (folder / "ontology" / "draft.ttl").write_text(draft.ontology, "utf-8")
     (folder / "rules" / "draft.rules").write_text(draft.rules, "utf-8")
+    (folder / "shapes" / "draft.ttl").write_text(draft.shapes, "utf-8")
     names = DraftNames()
     messages = [
         f"{names.new(each.stem if each.suffix == '.xml' else 'sample')}.xml" for each in samples
@@ -203,10 +205,15 @@ def make_from(folder: Path, samples: Sequence[Path]) -> tuple[Path, list[str]]:
     steps = "\n".join(f"message messages/{each}" for each in messages)
     story = _filled("stories.md", messages=steps, asked=draft.classes[-1])
     (folder / "stories" / "draft.md").write_text(story, "utf-8")
-    given: dict[str, dict[str, object]] = {"time": {"line": draft.timeline.value}}
+    # Webhooks may be tried on this machine without a restart.
+    given: dict[str, dict[str, object]] = {
+        "time": {"line": draft.timeline.value},
+        "webhooks": {"allow": ["127.0.0.1/32"]},
+    }
     if (longest := max(map(len, contents))) > ServerSettings().max_message_bytes:
         given["server"] = {"max_message_bytes": 2 * longest}
     told = [f"a guess: {each}" for each in draft.guesses]
+    told.append("a guess: all in shapes/draft.ttl: it is in use once shapes.files names it")
     told += [
         f"left out: {path}" if count == 1 else f"left out: {path}, {count} elements"
         for path, count in draft.left_out.items()

@@ -41,8 +41,8 @@ def list_(
     settings: Settings, limit: int, before: int | None, status: str | None
 ) -> list[dict[str, Any]]:
     """The newest entries. One without a status has not been applied yet."""
-    from sensorstream.engine.outcome import Status
     from sensorstream.history.journal_rows import entries
+    from sensorstream.model.events import Status
 
     with opened(settings, quiet=True) as (url, _, _):
         found = entries(url, limit, before, None if status is None else Status(status))

@@ -37,6 +37,7 @@ from sensorstream.cli.terminal import (
 from sensorstream.client.question_operations import AskedOf
 from sensorstream.errors import ServerUnreachable
 from sensorstream.installation import require
+from sensorstream.model.rdf_formats import RDF_FORMATS
 from sensorstream.settings.settings import Settings
 from sensorstream.settings.settings_file import load_settings
 
@@ -46,7 +47,7 @@ if TYPE_CHECKING:
 
 _SOLUTIONS: Final = "application/sparql-results+json"
 _JSON: Final = "application/json"
-_TURTLE: Final = "text/turtle"
+_TURTLE: Final = RDF_FORMATS["turtle"][0]
 _KINDS: Final[Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]]] = {
     "table": ((_SOLUTIONS, _TURTLE), ()),
     "json": ((_SOLUTIONS,), (".json", ".srj")),
@@ -55,8 +56,7 @@ _KINDS: Final[Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]]] = {
     "tsv": (("text/tab-separated-values",), (".tsv",)),
     "arrow": (("application/vnd.apache.arrow.stream",), (".arrow", ".arrows")),
     "parquet": (("application/vnd.apache.parquet",), (".parquet",)),
-    "turtle": ((_TURTLE,), (".ttl",)),
-    "ntriples": (("application/n-triples",), (".nt",)),
+    **{form: ((kind,), ends[:1]) for form, (kind, ends) in RDF_FORMATS.items()},
 }
 """The media types of each format of an answer, the best first, and the endings of its files."""
 FORMATS: Final = {form: types for form, (types, _) in _KINDS.items()}
@@ -153,18 +153,30 @@ def command(
     if place == "spark" and url is not None:
         raise click.UsageError("--on spark: this command starts Spark itself: leave --url out")
     with target(output) as out:
-        if place in ("cache", "all") or url is not None:
-            with (
-                CommandClient(server_url(url, config)) as client,
-                lasting("the server answers", quiet=asked.quiet),
-            ):
-                accept = accepting(asked.wanted)
-                media_type = client.write_sparql(asked.text, accept, asked.scope, out)
-        else:
-            write = _of_ontology if place == "ontology" else _of_history
-            media_type = write(asked, load_settings(config), out)
+        media_type = _write_answer(asked, url, config, out)
         if output is None:
             show_answer(out, chosen, media_type, ends=True)
+
+
+def _write_answer(asked: _Asked, url: str | None, config: Path, out: IO[bytes]) -> str:
+    place = asked.scope["on"]
+    if place in ("cache", "all") or url is not None:
+        with (
+            CommandClient(server_url(url, config)) as client,
+            lasting("the server answers", quiet=asked.quiet),
+        ):
+            return client.write_sparql(asked.text, accepting(asked.wanted), asked.scope, out)
+    write = _of_ontology if place == "ontology" else _of_history
+    return write(asked, load_settings(config), out)
+
+
+def statements(scope: AskedOf, url: str | None, config: Path, quiet: bool) -> str:
+    """All statements of the place that a query would be asked of, in N-Triples."""
+    asked = _Asked("CONSTRUCT { ?s ?p ?o } WHERE { ?s ?p ?o }", scope, FORMATS["ntriples"], quiet)
+    with target(None) as out:
+        _write_answer(asked, url, config, out)
+        out.seek(0)
+        return out.read().decode()
 
 
 def chosen_format(form: str | None, output: Path | None) -> str:
@@ -216,6 +228,7 @@ def _of_history(asked: _Asked, settings: Settings, out: IO[bytes]) -> str:
     from sensorstream.history.asking import answer_formats
     from sensorstream.history.asking.checked_question import ARCHIVE, SPARK, read_question
     from sensorstream.history.asking.query_run import AskingLimits, answered
+    from sensorstream.history.asking.split_question import sql_question
 
     scope = asked.scope
     line = settings.time.timeline
@@ -228,9 +241,9 @@ def _of_history(asked: _Asked, settings: Settings, out: IO[bytes]) -> str:
             from sensorstream.spark.sparql.spark_query import ask, check
 
             say("Spark starts and answers")
-            check(question)
+            check(sql_question(question))
             place = HistoryPlace(url, settings.archive.folder)
-            with spark_session(settings.spark.master) as spark:
+            with spark_session(settings.spark) as spark:
                 answer = ask(spark, place, question, row_limit=limits.rows)
         elif scope["on"] == ARCHIVE:
             from sensorstream.archive.archive_queries import archive_answered
@@ -373,7 +386,7 @@ def on_spark(settings: Settings, url: str, text: str) -> SqlResult:
         text,
         schema=deployed_ontology(settings.ontology).schema,
         timeline=settings.time.timeline,
-        master=settings.spark.master,
+        at=settings.spark,
         timeout=settings.limits.question_seconds,
         row_limit=settings.limits.question_rows,
     )

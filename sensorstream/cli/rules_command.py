@@ -26,14 +26,11 @@ from sensorstream.cli.terminal import (
 )
 from sensorstream.client.results import QueryReport
 from sensorstream.errors import SensorStreamError, ServerUnreachable, UnknownQuery
+from sensorstream.model.rdf_formats import RDF_TYPES
 
 _TYPES: Final = {
-    ".ttl": "text/turtle",
-    ".nt": "application/n-triples",
-    ".rdf": "application/rdf+xml",
-    ".owl": "application/rdf+xml",
+    **RDF_TYPES,
     ".owx": "application/owl+xml",
-    ".jsonld": "application/ld+json",
     ".ofn": "text/owl-functional",
 }
 

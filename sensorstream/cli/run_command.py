@@ -20,6 +20,7 @@ from sensorstream.cli.options import FILE, as_one, config_option, is_given
 from sensorstream.cli.printers import EventPrinter, MessagePrinter, prefixes_of
 from sensorstream.cli.terminal import lasting, print_json
 from sensorstream.errors import SettingsError, UnsupportedQuery
+from sensorstream.model.rdf_formats import RDF_ENDINGS
 
 if TYPE_CHECKING:
     from sensorstream.app.why.engine_trial import TrialTrace
@@ -63,7 +64,7 @@ engine_options: Final = as_one(
         type=FILE,
         multiple=True,
         metavar="FILE",
-        help="The static graph of the knowledge base: .ttl, .nt, .rdf.",
+        help=f"The static graph of the knowledge base: {RDF_ENDINGS}.",
     ),
     click.option(
         "--window",
@@ -120,7 +121,7 @@ def offline_engine(
     of_rules = rules_over_time([*(each for each in queries if each.suffix == OVER_TIME), *rules])
     named = read_queries((each for each in queries if each.suffix != OVER_TIME), background)
     for _, _, file, query in named:
-        background.named(query.dataset, file)
+        background.chosen(query.dataset, file)
     engine = build_engine(
         static=background,
         rules=semantic_rules(rules),

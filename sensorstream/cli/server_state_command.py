@@ -42,6 +42,10 @@ _since_option = click.option(
     help="Only those received then or later; local time unless it names a zone.",
 )
 
+_until_option = click.option(
+    "--until", type=MOMENTS, callback=_aware, help="Only those received before."
+)
+
 _choosing: Final = as_one(
     "chosen",
     given,
@@ -49,7 +53,7 @@ _choosing: Final = as_one(
     click.option("--code", metavar="CODE", help="Only those that this error rejected."),
     _source_option,
     _since_option,
-    click.option("--until", type=MOMENTS, callback=_aware, help="Only those received before."),
+    _until_option,
 )
 """The options that choose messages."""
 
@@ -60,10 +64,20 @@ _choosing: Final = as_one(
 @click.option("--status", type=click.Choice(_STATUSES), help="Only those.")
 @_source_option
 @_since_option
+@_until_option
+@click.option("--text", metavar="WORDS", help='Only those with all these words; "…" is one word.')
 @click.option("--limit", type=click.IntRange(1, 1000), default=20, show_default=True)
 @click.option("--before", type=int, metavar="SEQ", help="Only messages older than this one.")
+@click.option("--counts", is_flag=True, help="Print how many there are over time, by status.")
 def messages(
-    client: CommandClient, message_id: str | None, content: bool, as_json: bool, **chosen: Any
+    client: CommandClient,
+    message_id: str | None,
+    content: bool,
+    as_json: bool,
+    counts: bool,
+    limit: int,
+    before: int | None,
+    **chosen: Any,
 ) -> None:
     """List the newest messages of a running server, or show what became of one.
 
@@ -71,8 +85,15 @@ def messages(
     """
     if content and message_id is None:
         raise click.UsageError("--content needs the ID of a message, such as m42")
-    if message_id is None:
-        found = client.messages(**chosen)
+    if counts:
+        told = client.message_counts(**chosen)
+        if as_json:
+            print_json(told)
+        else:
+            rows = [[each["at"], *_by_status(each["counts"])] for each in told["parts"]]
+            print_table(("at", *_STATUSES), rows)
+    elif message_id is None:
+        found = client.messages(limit, before, **chosen)
         if as_json:
             print_json(found)
         else:
@@ -84,6 +105,10 @@ def messages(
     else:
         life = client.message(message_id)
         print_fields({name: _plain(value) for name, value in life.items()})
+
+
+def _by_status(counts: Mapping[str, int]) -> list[str]:
+    return [str(counts.get(each, "")) for each in _STATUSES]
 
 
 def _plain(value: object) -> str:

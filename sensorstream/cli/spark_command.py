@@ -106,7 +106,7 @@ class _Shell:
         place = HistoryPlace(open_kept(settings.history, stack), settings.archive.folder)
         self._schema = deployed_ontology(settings.ontology).schema
         line, limit = settings.time.timeline, settings.limits.question_seconds
-        self._runner = JobRunner(Task(place, line, settings.spark.master, limit))
+        self._runner = JobRunner(Task(place, line, settings.spark, limit))
         self._worker = self._start()
         stack.callback(self._end)
 

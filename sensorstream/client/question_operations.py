@@ -31,6 +31,18 @@ if TYPE_CHECKING:
 _SPARQL: Final = "application/sparql-query"
 
 
+class AskedMessages(TypedDict, total=False):
+    """A choice of messages; None is any. Received from ``since`` on and before ``until``, which are
+    aware times; ``text``: up to 8 words that stand in the message, ``"…"`` is one word.
+    """
+
+    status: str | None
+    source: str | None
+    since: datetime | None
+    until: datetime | None
+    text: str | None
+
+
 class AskedOf(TypedDict, total=False):
     """The data that a query asks: ``on`` is ``cache`` (also by default), ``history``, ``all`` or
     ``archive``. In history: the statements that held at a time (``at``) or at any time of
@@ -94,16 +106,26 @@ class QuestionCalls:
 
     @operation("GET /messages", "read", listed("messages"))
     def messages(
-        self,
-        limit: int = 100,
-        before: int | None = None,
-        *,
-        status: str | None = None,
-        source: str | None = None,
-        since: datetime | None = None,
+        self, limit: int = 100, before: int | None = None, **chosen: Unpack[AskedMessages]
     ) -> Options:
-        """The newest messages below a ``seq``, newest first; ``since`` is an aware time."""
-        return params(status=status, source=source, since=since, limit=limit, before=before)
+        """The newest messages below a ``seq``, newest first; see :class:`AskedMessages`."""
+        return params(**chosen, limit=limit, before=before)
+
+    @operation("GET /messages", "read", json_object)
+    def messages_page(
+        self, limit: int = 100, before: int | None = None, **chosen: Unpack[AskedMessages]
+    ) -> Options:
+        """The same as ``messages``, with the path of the ``next`` page or None. A search with
+        ``text`` looks at a number of messages at a time: a page may be empty, and have a next one.
+        """
+        return params(**chosen, limit=limit, before=before)
+
+    @operation("GET /messages/counts", "read", json_object)
+    def message_counts(self, parts: int = 60, **chosen: Unpack[AskedMessages]) -> Options:
+        """The numbers of messages by status, in ``parts`` of so many ``seconds``, from the
+        ``oldest`` that was looked at (None: all were); see :class:`AskedMessages`.
+        """
+        return params(**chosen, parts=parts)
 
     @operation("GET /messages/{id}", "read", json_object)
     def message(self, message_id: str) -> None:

@@ -210,7 +210,7 @@ def silence_form(
 
 _CHANGES: Final = (
     moments("at", "When"),
-    TableColumn("change", "What"),
+    TableColumn("change", "What", value=lambda row: state(row["change"])),
     TableColumn("by", "By"),
     TableColumn("text", "Text"),
 )
@@ -269,16 +269,17 @@ async def build_one(visit: Visit) -> None:
         show_alert(why)
 
 
-_STATE_LOOKS: Final = {"open": "bad", "acknowledged": "warned", "cleared": "good"}
+_STATE_LOOKS: Final = {"open": "warned", "cleared": "good"}
 
 
 def _facts(alert: Row, files: Mapping[str, str]) -> dict[str, Value]:
+    times = "once" if alert["count"] == 1 else f"{number(alert['count'])} times"
     return {
         "State": state(str(alert["state"]), _STATE_LOOKS.get(str(alert["state"]), "")),
         "Rule": cause_of(alert, files),
         "Of": named(str(alert["key"])),
         "First raised": when(alert["first_at"]),
-        "Raised": (f"{number(alert['count'])} times, last", when(alert["last_at"])),
+        "Raised": (f"{times}, last", when(alert["last_at"])),
         "Acknowledged by": str(alert["acknowledged_by"] or ""),
         "Assigned to": str(alert["assignee"] or ""),
         "Cleared": when(alert["cleared_at"]),

@@ -5,13 +5,14 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import Any, Final
 
 from nicegui import ui
 
 from sensorstream.client.results import Results
-from sensorstream.console.drawings import DrawnShape, LineChart, Map, coordinates, shape_of
+from sensorstream.console.drawings import DrawnShape, LineChart, Map, coordinates, point, shape_of
 from sensorstream.console.elements import Listing, Row, ShownTable, TableColumn
 from sensorstream.console.shown_values import label, named, number, when
 
@@ -138,21 +139,20 @@ def is_number(cell: object) -> bool:
     return hasattr(cell, "__float__") and not isinstance(cell, bool | str)
 
 
-def places_of(
-    columns: Sequence[str], rows: Sequence[Sequence[object]]
-) -> list[tuple[str, DrawnShape]]:
-    """The places that rows name: by shapes in WKT, or by two columns of coordinates."""
+def places_of(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> list[DrawnShape]:
+    """The places that rows name: by geometries, or by two columns of coordinates."""
     pair = coordinates(list(columns))
-    found: list[tuple[str, DrawnShape]] = []
+    found: list[DrawnShape] = []
     for row in rows:
         shapes = [shape_of(cell) if isinstance(cell, str) else None for cell in row]
-        others = (cell for cell, shape in zip(row, shapes, strict=True) if shape is None)
-        name = _text(next(others, None))
+        others = [cell for cell, shape in zip(row, shapes, strict=True) if shape is None]
+        iris = (each for each in others if isinstance(each, str) and _is_iri(each))
+        of = next(iris, next(iter(others), None))
+        there = named(of).address if isinstance(of, str) and _is_iri(of) else ""
         told = [each for each in shapes if each is not None]
         if not told and pair is not None:
             east, north = (row[columns.index(each)] for each in pair[:2])
             if is_number(east) and is_number(north):
-                place = float(east), float(north)  # type: ignore[arg-type]
-                told = [DrawnShape(pair[2], (place,))]
-        found.extend((name, each) for each in told)
+                told = [point(pair[2], float(east), float(north))]  # type: ignore[arg-type]
+        found.extend(replace(each, name=_text(of), there=there) for each in told)
     return found

@@ -19,6 +19,7 @@ from sensorstream.console.elements import (
     change_button,
     heading,
     link,
+    show,
     stand_at,
 )
 from sensorstream.console.ontology_page import terms_of
@@ -26,6 +27,7 @@ from sensorstream.console.page_addresses import local_name
 from sensorstream.console.page_addresses import text_of as read_text
 from sensorstream.console.page_visits import Visit
 from sensorstream.console.rules_page import RULE_SET, language, put_over, text_in_force
+from sensorstream.console.shown_values import severity
 from sensorstream.console.text_changes import DryRunPlace, fault_text
 
 _RECENT: Final = 20
@@ -81,7 +83,8 @@ class _Page:
             self._source = ui.input("Source of the message", value="rest")
             self._after = ui.number(
                 "After so many of the last messages", value=0, min=0, max=_MOST, step=10
-            ).classes("wide")
+            )
+            self._after.classes("long")
             change_button("Try the rules on the message", self._attempt, self._notice)
             change_button("Compare on recent messages", self._compare, self._notice)
             self._put_button = change_button("Put the rules in force", self._put, self._notice)
@@ -175,7 +178,7 @@ def _show(tried: Mapping[str, Any]) -> None:
     for warning in tried["warnings"]:
         ui.label(warning).classes("notice")
     for alert in tried["alerts"]:
-        ui.label(f"Alert {alert['severity']} {alert['rule']}: {alert['text']}")
+        show([severity(alert["severity"]), f" {alert['rule']}: {alert['text']}"])
     for title, lines in listings(tried):
         heading(title, "h3")
         Listing("\n".join(lines), title)

@@ -1,20 +1,21 @@
-"""Charts of numbers over time, and drawings of places to scale.
-
-There is no picture of the ground: pages work without internet.
-"""
+"""Charts of numbers over time, and maps of places."""
 
 from __future__ import annotations
 
+import json
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from html import escape
-from itertools import accumulate, chain, pairwise
-from math import cos, floor, isfinite, log10, radians
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from itertools import accumulate, pairwise
 from typing import Any, Final, TypeAlias
 
 from nicegui import ui
+
+from sensorstream.console import page_scripts
+from sensorstream.errors import TermError
+from sensorstream.model.geometry import CRS84, has_geometry, read_geometry, shapely, system_of
 
 Points: TypeAlias = Sequence[tuple[float, float | None]]
 """A line has a gap where the second is None."""
@@ -31,27 +32,31 @@ def time_axis(moment: object) -> dict[str, Any]:
     return {"type": "value" if isinstance(moment, int | float) else "time", "scale": True}
 
 
-def _chart(title: str, left: int, **options: Any) -> ui.echart:
+def _chart(
+    title: str, left: int, on_point_click: Callable[..., object] | None = None, **options: Any
+) -> ui.echart:
     shared = {
-        "title": {"text": title, "textStyle": {"fontSize": 13}},
+        "title": {"text": title, "left": 0, "textStyle": {"fontSize": 13}},
         "animation": False,
-        "grid": {"left": left, "right": 15, "top": 35, "bottom": _BOTTOM},
+        "grid": {"left": left, "right": 15, "top": 40, "bottom": _BOTTOM},
     }
-    chart = ui.echart({**shared, **options}, renderer="svg").classes("chart").props("role=img")
-    chart.props["aria-label"] = title
+    chart = ui.echart({**shared, **options}, on_point_click=on_point_click, renderer="svg")
+    chart.classes("chart").props("role=img").props["aria-label"] = title
     return chart
 
 
 class LineChart:
-    """Lines, each with a name; the horizontal axis as ECharts' ``axis`` says."""
+    """Lines, each with a name; the horizontal axis as ECharts' ``axis`` says, the vertical one in
+    a unit.
+    """
 
-    def __init__(self, title: str, axis: Mapping[str, Any]) -> None:
+    def __init__(self, title: str, axis: Mapping[str, Any], unit: str = "") -> None:
         self._chart = _chart(
-            title,
+            f"{title} ({unit})" if unit else title,
             55,
             tooltip={"trigger": "axis"},
             legend={"show": False, "type": "scroll", "bottom": 0, "textStyle": _NAME},
-            xAxis={"splitLine": GRID, **axis},
+            xAxis={"splitLine": GRID, "axisLabel": {"hideOverlap": True}, **axis},
             yAxis={"type": "value", "scale": True, "splitLine": GRID},
             series=[],
         )
@@ -59,16 +64,76 @@ class LineChart:
     def draw(self, lines: Mapping[str, Points], axis: Mapping[str, Any] | None = None) -> None:
         """Draw these lines in place of those before, over another ``axis`` if one is given."""
         series = [
-            {"name": name, "type": "line", "showSymbol": len(points) < 2, "data": list(points)}
+            {
+                "name": name,
+                "type": "line",
+                "showSymbol": len(points) < 2,
+                "data": [(at, _rounded(value)) for at, value in points],
+            }
             for name, points in lines.items()
         ]
         options = self._chart.options
-        if series != options["series"]:
+        if series != options["series"] or not (axis or {}).items() <= options["xAxis"].items():
             options["series"] = series
             options["legend"]["show"] = len(series) > 1
             options["grid"]["bottom"] = _BOTTOM + (_LEGEND if len(series) > 1 else 0)
             options["xAxis"].update(axis or {})
             self._chart.update()
+
+
+def _rounded(value: float | None) -> float | None:
+    return value if value is None or value % 1 == 0 else float(f"{value:.6g}")
+
+
+class Histogram:
+    """Numbers over time, in parts, by kinds that lie on each other."""
+
+    def __init__(
+        self, title: str, colours: Mapping[str, str], choose: Callable[[int, int], object]
+    ) -> None:
+        """``colours`` of the kinds, by their names, from the lowest up; ``choose`` is called with
+        the begin and the end of a part that is clicked, in seconds since 1970.
+        """
+        self._choose, self._seconds = choose, 1
+        self._chart = _chart(
+            title,
+            50,
+            on_point_click=lambda event: self._chosen(event.data),
+            tooltip={"trigger": "axis", "axisPointer": {"type": "shadow"}},
+            legend={"bottom": 0, "type": "scroll", "itemHeight": 10, "data": []},
+            xAxis={"type": "time", "axisLabel": {"hideOverlap": True}},
+            yAxis={"name": title, "minInterval": 1, "splitLine": GRID, "splitNumber": 3},
+            series=[
+                {"name": each, "type": "bar", "stack": "all", "color": colour}
+                for each, colour in colours.items()
+            ],
+        )
+        self._chart.options["title"]["show"] = False
+        self._chart.options["grid"]["bottom"] += _LEGEND
+
+    def draw(
+        self, parts: Mapping[int, Mapping[str, int]], seconds: int, begin: int, end: int
+    ) -> None:
+        """Draw numbers of kinds by the begins of parts of so many seconds, from begin to end."""
+        self._seconds = seconds
+        begins = range(begin - begin % seconds, end, seconds)
+        there = {name for counts in parts.values() for name in counts}
+        options = self._chart.options
+        before = str(options)
+        for each in options["series"]:
+            # A bar stands in the middle of its time.
+            each["data"] = [
+                [(at + seconds / 2) * 1000, parts.get(at, {}).get(each["name"], 0)] for at in begins
+            ]
+        options["legend"]["data"] = [e["name"] for e in options["series"] if e["name"] in there]
+        options["xAxis"] |= {"min": begins[0] * 1000, "max": (begins[-1] + seconds) * 1000}
+        options["tooltip"]["show"] = bool(there)
+        if str(options) != before:
+            self._chart.update()
+
+    def _chosen(self, data: Any) -> None:
+        begin = int(data[0] / 1000 - self._seconds / 2)
+        self._choose(begin, begin + self._seconds)
 
 
 class Bars:
@@ -91,159 +156,17 @@ class Bars:
             self._chart.update()
 
 
-_RADIUS: Final = 6_371_008.8
-"""The mean radius of the Earth, in metres (WGS 84: (2 a + b) / 3)."""
-_WIDTH: Final = 640
-_HEIGHT: Final = 340
-_EDGE: Final = 14
-_DOT: Final = 4
 _MOST: Final = 20_000
 """Corners that a map shows: a browser keeps an element for each shape."""
-_LEAST: Final = 1e-9
-_ALONE: Final = 100.0
-"""The metres or units that are shown around one place alone."""
-
-
-class Map:
-    """Shapes with their names, and the way between their points."""
-
-    def __init__(self, title: str) -> None:
-        with ui.element("figure").classes("map"):
-            ui.label(title).classes("name")
-            self._picture = ui.html("").props("role=img")
-            self._note = ui.label().classes("hint")
-        self._picture.props["aria-label"] = title
-
-    def draw(self, places: Sequence[Named], *, is_a_way: bool = False) -> None:
-        """Draw these places; ``is_a_way``: in the order in which something was there."""
-        drawn, note = chosen(places)
-        self._picture.set_content(picture(drawn, is_a_way=is_a_way))
-        self._note.set_text(note)
-
-
-def chosen(places: Sequence[Named]) -> tuple[list[Named], str]:
-    """The places that one map can show, of the most frequent frame, and a note on the map."""
-    ((frame, number),) = Counter(shape.frame for _, shape in places).most_common(1)
-    own = [each for each in places if each[1].frame == frame]
-    ends = accumulate(sum(1 for _ in shape.corners()) for _, shape in own)
-    drawn = own[: max(1, sum(end <= _MOST for end in ends))]
-    wests, norths = zip(*(each for _, shape in drawn for each in shape.corners()), strict=True)
-    sign = "°" if frame == DEGREES else ""
-    note = (
-        f"From west to east {min(wests):.9g}{sign} to {max(wests):.9g}{sign}, "
-        f"from south to north {min(norths):.9g}{sign} to {max(norths):.9g}{sign}."
-    )
-    if frame not in (DEGREES, PLANE):
-        note += f" Taken as metres to the east and to the north: <{frame}>."
-    if len(places) > number:
-        note += f" {len(places) - number} places of other reference systems are not drawn."
-    if number > len(drawn):
-        note += f" {number - len(drawn)} places more are not drawn: a map has {_MOST} corners."
-    return drawn, note
-
-
-def flat(frame: str, corners: Sequence[EastNorth]) -> Callable[[EastNorth], EastNorth]:
-    """The function from coordinates to metres, or units, to the east and to the north.
-
-    Degrees are as long in both directions as they are half way between south and north.
-    """
-    if frame != DEGREES:
-        return lambda place: place
-    norths = [north for _, north in corners]
-    wide = max(cos(radians((min(norths) + max(norths)) / 2)), _LEAST)
-    easts = sorted(east % 360 for east, _ in corners)
-    # The way around the globe begins after the widest gap, so that a place is near its neighbours.
-    gaps = [(easts[0] + 360 - easts[-1], easts[0])]
-    gaps += [(after - before, after) for before, after in pairwise(easts)]
-    first = max(gaps)[1]
-
-    def metres(place: EastNorth) -> EastNorth:
-        east = (place[0] % 360 - first) % 360
-        return _RADIUS * wide * radians(east), _RADIUS * radians(place[1])
-
-    return metres
-
-
-def picture(places: Sequence[Named], *, is_a_way: bool = False) -> str:
-    """The places as SVG, as large as its frame: a metre is as long in both directions."""
-    frame = places[0][1].frame
-    corners = [each for _, shape in places for each in shape.corners()]
-    project = flat(frame, corners)
-    easts, norths = zip(*map(project, corners), strict=True)
-    wide, high = max(easts) - min(easts), max(norths) - min(norths)
-    if max(wide, high) < _LEAST:
-        wide = _ALONE
-    scale = min((_WIDTH - 2 * _EDGE) / max(wide, _LEAST), (_HEIGHT - 2 * _EDGE) / max(high, _LEAST))
-    middle = (max(easts) + min(easts)) / 2, (max(norths) + min(norths)) / 2
-
-    def at(place: EastNorth) -> EastNorth:
-        east, north = project(place)
-        x, y = (east - middle[0]) * scale, (middle[1] - north) * scale
-        return round(_WIDTH / 2 + x, 2), round(_HEIGHT / 2 + y, 2)
-
-    parts = [_path("area", shape.rings, at, name, "Z") for name, shape in places if shape.rings]
-    parts += [_path("line", shape.lines, at, name) for name, shape in places if shape.lines]
-    if is_a_way:
-        way = tuple(each for _, shape in places for each in shape.points)
-        parts.append(_path("way", (way,), at, "") if way else "")
-    for name, shape in places:
-        for x, y in map(at, shape.points):
-            title = f"<title>{escape(name)}</title>"
-            parts.append(f'<circle cx="{x}" cy="{y}" r="{_DOT}">{title}</circle>')
-    parts.append(_bar(scale, frame != PLANE))
-    return f'<svg viewBox="0 0 {_WIDTH} {_HEIGHT}">{"".join(parts)}</svg>'
-
-
-def _path(
-    kind: str,
-    lines: Sequence[Sequence[EastNorth]],
-    at: Callable[[EastNorth], EastNorth],
-    name: str,
-    end: str = "",
-) -> str:
-    drawn = " ".join(
-        "M" + " L".join(f"{x} {y}" for x, y in map(at, line)) + end for line in lines if line
-    )
-    title = f"<title>{escape(name)}</title>" if name else ""
-    return f'<path class="{kind}" fill-rule="evenodd" d="{drawn}">{title}</path>'
-
-
-def _bar(scale: float, in_metres: bool) -> str:
-    """A line of a round length below the places, with that length."""
-    longest = _WIDTH / 4 / scale
-    power = 10.0 ** floor(log10(longest))
-    length = next(each * power for each in (5, 2, 1) if each * power <= longest)
-    told = f"{length:g}"
-    if in_metres:
-        told = f"{length / 1000:g} km" if length >= 1000 else f"{length:g} m"
-    right, low = _EDGE + length * scale, _HEIGHT - 4
-    return (
-        f'<path class="bar" d="M{_EDGE} {low - 5} V{low} H{right:.2f} V{low - 5}"/>'
-        f'<text x="{right + 5:.2f}" y="{low}">{told}</text>'
-    )
-
-
-EastNorth: TypeAlias = tuple[float, float]
-"""East and north."""
+_LONGEST: Final = 400_000
 DEGREES: Final = "degrees"
 """The frame of longitude and latitude."""
 PLANE: Final = ""
 """The frame of coordinates of which only the names are known, such as x and y."""
-_LONGEST: Final = 400_000
-_BEGIN: Final = re.compile(r"\s*(?:<[^<>\s]*>\s*)?(?:MULTI|POINT|LINE|POLY|GEOM)", re.IGNORECASE)
-# The text must have single spaces: otherwise many of them would take long.
-_PART: Final = re.compile(
-    r"(?:MULTI)?(POINT|LINESTRING|POLYGON) ?(?:ZM?|M)? ?(\([-+.,\d eE()]*\))", re.IGNORECASE
+_GEOMETRY: Final = re.compile(
+    r"\s*(?:\{|(?:<[^<>\s]*>\s*)?(?:MULTI|POINT|LINE|POLY|GEOM))", re.IGNORECASE
 )
-_WHOLE: Final = re.compile(
-    rf"(?:<([^<> ]*)> ?)?(?:{_PART.pattern}|"
-    rf"GEOMETRYCOLLECTION ?(?:ZM?|M)? ?\((?:,? ?{_PART.pattern})+ ?\)?)",
-    re.IGNORECASE,
-)
-_LIST: Final = re.compile(r"\(([^()]*)\)")
-_LONGITUDE_FIRST: Final = re.compile(r".*[/:]CRS84h?", re.IGNORECASE)
-# EPSG says latitude first for these: WGS 84 (also with height), ETRS89, NAD83, NAD27.
-_LATITUDE_FIRST: Final = re.compile(r".*EPSG[/:](?:.*[/:])?(?:4326|4979|4258|4937|4269|4267)")
+_KINDS: Final = ("fence", "way", "place", "now")
 _PAIRS: Final = (
     (("longitude", "long", "lon", "lng"), ("latitude", "lat"), DEGREES),
     (("xlocation", "x", "easting"), ("ylocation", "y", "northing"), PLANE),
@@ -252,56 +175,55 @@ _PAIRS: Final = (
 
 @dataclass(frozen=True, slots=True)
 class DrawnShape:
-    """A place or a shape; ``frame`` is :data:`DEGREES`, :data:`PLANE`, or the IRI of a reference
-    system, whose coordinates are taken as metres to the east and to the north.
+    """A geometry as GeoJSON has it, in a frame: :data:`DEGREES`, :data:`PLANE`, or the IRI of a
+    reference system whose place on the globe is not known.
     """
 
     frame: str
-    points: tuple[EastNorth, ...] = ()
-    lines: tuple[tuple[EastNorth, ...], ...] = ()
-    rings: tuple[tuple[EastNorth, ...], ...] = ()
-    """Closed lines: a place within an odd number of them is inside."""
+    geometry: Mapping[str, Any]
+    name: str = ""
+    there: str = ""
+    """The address that a click leads to; "": none."""
+    kind: str = "place"
+    """One of ``fence``, ``way``, ``place``, ``now``: later ones lie above earlier ones."""
 
-    def corners(self) -> Iterator[EastNorth]:
-        """The places that it names."""
-        return chain(self.points, *self.lines, *self.rings)
+    def corners(self) -> Iterator[tuple[float, float]]:
+        """The places that it names, each east and north."""
+        return _corners(self.geometry.get("coordinates") or self.geometry.get("geometries") or ())
 
 
-Named: TypeAlias = tuple[str, DrawnShape]
+def _corners(part: Any) -> Iterator[tuple[float, float]]:
+    if isinstance(part, Mapping):
+        yield from DrawnShape("", part).corners()
+    elif part and isinstance(part[0], int | float):
+        yield part[0], part[1]
+    else:
+        for each in part:
+            yield from _corners(each)
 
 
-def shape_of(text: str) -> DrawnShape | None:
-    """The shape that WKT says; None for anything else."""
-    if len(text) > _LONGEST or _BEGIN.match(text) is None:
+def point(frame: str, east: float, north: float, **told: str) -> DrawnShape:
+    """A place by its coordinates; ``told`` are the other fields."""
+    return DrawnShape(frame, {"type": "Point", "coordinates": [east, north]}, **told)
+
+
+def shape_of(text: str, **told: str) -> DrawnShape | None:
+    """The shape of a WKT or GeoJSON literal of GeoSPARQL; None for anything else, for what is too
+    large, and without the extra ``geo``. ``told`` are the other fields.
+    """
+    if len(text) > _LONGEST or _GEOMETRY.match(text) is None or not has_geometry():
         return None
-    plain = " ".join(text.split())
-    found = _WHOLE.fullmatch(plain)
-    if found is None:
-        return None
-    said = found[1] or ""
-    turned = _LATITUDE_FIRST.fullmatch(said) is not None
-    parts: dict[str, list[tuple[EastNorth, ...]]] = {"POINT": [], "LINESTRING": [], "POLYGON": []}
     try:
-        for part in _PART.finditer(plain, len(said)):
-            for numbers in _LIST.findall(part[2]):
-                places = tuple(_place(each, turned=turned) for each in numbers.split(","))
-                parts[part[1].upper()].append(places)
-    except ValueError:
+        found = read_geometry(text, is_json=text.lstrip().startswith("{"))
+    except TermError:
         return None
-    points, lines, rings = parts.values()
-    shape = DrawnShape(said, tuple(chain(*points)), tuple(lines), tuple(rings))
-    if said and not turned and _LONGITUDE_FIRST.fullmatch(said) is None:
-        return shape
-    is_of_globe = all(abs(east) <= 360 and abs(north) <= 90 for east, north in shape.corners())
-    return replace(shape, frame=DEGREES if is_of_globe else PLANE)
-
-
-def _place(text: str, *, turned: bool) -> EastNorth:
-    """East and north from numbers, north first if ``turned``; raises ValueError for other texts."""
-    first, second, *_ = map(float, text.split())
-    if not (isfinite(first) and isfinite(second)):
-        raise ValueError(text)
-    return (second, first) if turned else (first, second)
+    shape, frame = found.written, PLANE if found.reference == CRS84 else found.reference
+    if not 0 < found.size <= _MOST:
+        return None
+    with suppress(TermError):
+        shape, frame = found.shape_in(system_of(CRS84)), DEGREES
+    geometry = json.loads(shapely("to_geojson")(shapely("force_2d")(shape)))
+    return DrawnShape(frame, geometry, **told)
 
 
 def coordinates(names: Sequence[str]) -> tuple[str, str, str] | None:
@@ -313,3 +235,80 @@ def coordinates(names: Sequence[str]) -> tuple[str, str, str] | None:
         if east is not None and north is not None:
             return east, north, frame
     return None
+
+
+class Map:
+    """Shapes with their names and links, and the way between their points."""
+
+    def __init__(self, title: str) -> None:
+        with ui.element("figure").classes("map") as self._figure:
+            ui.label(title).classes("name")
+            self._map = ui.leaflet(options={"attributionControl": False})
+            self._map.layers.clear()  # NiceGUI's own one asks a server of the internet.
+            self._note = ui.label().classes("hint")
+        self._map.props("role=application")
+        self._map.props["aria-label"] = title
+        self._drawn: object = None
+
+    def draw(self, places: Sequence[DrawnShape], *, is_a_way: bool = False) -> None:
+        """Draw these places; ``is_a_way``: in the order in which something was there. Without any
+        the map is hidden.
+        """
+        self._figure.set_visibility(bool(places))
+        if not places:
+            return
+        shown, note = chosen(places)
+        drawn = drawing(shown, is_a_way=is_a_way)
+        if drawn != self._drawn:
+            self._drawn = drawn
+            page_scripts.run("drawMap", self._map.id, drawn)
+            self._note.set_text(note)
+
+
+def chosen(places: Sequence[DrawnShape]) -> tuple[list[DrawnShape], str]:
+    """The places that one map can show, of the most frequent frame, and a note on the others."""
+    ((frame, number),) = Counter(each.frame for each in places).most_common(1)
+    own = [each for each in places if each.frame == frame]
+    ends = accumulate(sum(1 for _ in each.corners()) for each in own)
+    drawn = own[: max(1, sum(end <= _MOST for end in ends))]
+    notes = []
+    if frame not in (DEGREES, PLANE):
+        notes.append(f"In the units of <{frame}>.")
+    if len(places) > number:
+        notes.append(f"{len(places) - number} places of other reference systems are not drawn.")
+    if number > len(drawn):
+        notes.append(f"{number - len(drawn)} places more are not drawn: a map has {_MOST} corners.")
+    return drawn, " ".join(notes)
+
+
+def drawing(places: Sequence[DrawnShape], *, is_a_way: bool = False) -> dict[str, Any]:
+    """The data of a map for ``drawMap`` of ``page.js``."""
+    is_globe = places[0].frame == DEGREES
+    own = [each for each in places if each.kind != "fence"]
+    way = [[*corner] for each in own for corner in each.corners()] if is_a_way else []
+    if len(way) > 1:
+        line = {"type": "LineString", "coordinates": way}
+        places = [DrawnShape("", line, kind="way"), *places]
+    return {
+        "west": _west_of(each for shape in places for each, _ in shape.corners())
+        if is_globe
+        else None,
+        "features": [
+            {
+                "type": "Feature",
+                "geometry": each.geometry,
+                "properties": {"name": each.name, "there": each.there, "kind": each.kind},
+            }
+            for each in sorted(places, key=lambda each: _KINDS.index(each.kind))
+        ],
+    }
+
+
+def _west_of(easts: Iterable[float]) -> float:
+    """The end of the widest gap around the globe: a map that begins there has neighbours across the
+    date line beside each other.
+    """
+    found = sorted(each % 360 for each in easts)
+    gaps = [(found[0] + 360 - found[-1], found[0])]
+    gaps += [(after - before, after) for before, after in pairwise(found)]
+    return (max(gaps)[1] + 180) % 360 - 180

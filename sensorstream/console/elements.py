@@ -162,7 +162,7 @@ _CELL: Final = """
 </q-td>
 """
 _BOX: Final = """
-<q-checkbox v-model="props.selected" dense :aria-label="props.row?.NAME ?? 'All rows'" />
+<q-checkbox v-model="props.selected" dense :aria-label="props.row?.['@choice'] ?? 'All rows'" />
 """
 _BUTTON: Final = (
     """
@@ -223,7 +223,7 @@ class ShownTable:
         self.searched: int | None = None
         """The number of rows among which those shown were chosen; None: they are all."""
         self._columns = columns
-        self._key = key or columns[0].name
+        self._key = self._choice = key or columns[0].name
         self._offered: dict[str, Callable[[Row], bool]] = {}
         self._rows_a_page = rows_a_page
         drawn = [
@@ -240,13 +240,18 @@ class ShownTable:
             self.table = ui.table(
                 rows=[], columns=drawn, row_key=self._key, pagination=rows_a_page
             ).props("flat dense wrap-cells hide-pagination")
-            link("as JSON", twin(path)).classes("twin").set_visibility(bool(path))
+            self._twin = link("as JSON", twin(path)).classes("twin")
+            self._twin.set_visibility(bool(path))
             self._more = ui.label().classes("hint")
             self._more.set_visibility(False)
         with self.table.add_slot("no-data"):
             self._empty = ui.label("Loading …").classes("empty")
         self._said_when_empty = empty
         self.table.add_slot("body-cell", _CELL)
+
+    def name_twin(self, path: str) -> None:
+        """Name another operation that the rows come from."""
+        self._twin.props["href"] = twin(path)
 
     def add(
         self, name: str, title: str, do: Do, is_offered: Callable[[Row], bool] = lambda row: True
@@ -267,7 +272,8 @@ class ShownTable:
         """Let rows be chosen by boxes; a column is their name. ``chosen`` is called at a change."""
         self.table.selection = "multiple"
         for slot in ("header-selection", "body-selection"):
-            self.table.add_slot(slot, _BOX.replace("NAME", name))
+            self.table.add_slot(slot, _BOX)
+        self._choice = name
         self.table.on_select(lambda _: chosen())
 
     @property
@@ -292,6 +298,7 @@ class ShownTable:
         made: dict[str, object] = {
             f"{name}{_OFFERED}": offered(row) for name, offered in self._offered.items()
         }
+        made["@choice"] = row.get(self._choice)
         for column in self._columns:
             name = column.name
             value = row.get(name) if column.value is None else column.value(row)
@@ -433,7 +440,8 @@ class FilterBar:
         with self._row, ui.element("div").classes("form") as ends:
             for name, title in (("from", "From"), ("to", "To")):
                 field = ui.input(title, value=self._local(self[name])).props("dense stack-label")
-                field.props(f"type={'number' if is_number else 'datetime-local'} debounce=500")
+                field.props("debounce=500")
+                field.props["type"] = "number" if is_number else "datetime-local"
                 field.on_value_change(
                     lambda event, name=name: self._take(name, self._whole(event.value))
                 )

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from itertools import count
 from typing import Any, Final
+from urllib.parse import parse_qsl, urlencode, urlsplit
 
 from nicegui import ui
 
+from sensorstream.client.operation import given
+from sensorstream.clock import SystemClock
 from sensorstream.console import page_addresses
 from sensorstream.console.alerts_page import cause
 from sensorstream.console.code_editor import code_editor, keep_draft
+from sensorstream.console.drawings import Histogram
 from sensorstream.console.elements import (
     FactList,
     FilterBar,
@@ -25,10 +32,20 @@ from sensorstream.console.elements import (
     keep_fresh,
     link,
     moments,
+    show,
 )
-from sensorstream.console.page_addresses import local_name, text_of
+from sensorstream.console.page_addresses import seconds, text_of
 from sensorstream.console.page_visits import Visit
-from sensorstream.console.shown_values import moment
+from sensorstream.console.shown_values import (
+    Piece,
+    Value,
+    moment,
+    named,
+    number,
+    severity,
+    state,
+    when,
+)
 from sensorstream.errors import UnknownMessage
 
 _PAUSE: Final = 2.0
@@ -43,65 +60,133 @@ STATES: Final = {
     "skipped": "skipped",
 }
 """The statuses of messages, with the names that pages give them."""
+_LOOKS: Final = {
+    "accepted": "good",
+    **dict.fromkeys(("partial", "held", "late", "unmatched"), "warned"),
+    **dict.fromkeys(("rejected", "skipped"), "bad"),
+}
+_COLOURS: Final = {
+    "accepted": "#3d8bbd",
+    "journalled": "#90a4ae",
+    "held": "#b39ddb",
+    "partial": "#f0b429",
+    "late": "#c98a1b",
+    "unmatched": "#e07b39",
+    "rejected": "#b3261e",
+    "skipped": "#7f1d1d",
+}
+
+
+def _status(row: Row) -> Piece:
+    return state(str(row["status"]), _LOOKS.get(row["status"], ""))
+
+
 _COLUMNS: Final = (
     TableColumn(
         "message_id", "Message", lambda row: page_addresses.message(str(row["message_id"]))
     ),
     moments("received_at", "Received"),
     TableColumn("source", "Source"),
-    TableColumn("bytes", "Bytes", is_number=True),
-    TableColumn("status", "Status"),
+    TableColumn("bytes", "Size", is_number=True, unit="B"),
+    TableColumn("status", "Status", value=_status),
     TableColumn("reason", "Why"),
 )
+_PARTS: Final = 60
+_RARELY: Final = 5
+"""Readings of the list for one of the counts, and for one search."""
+_FEW: Final = 10_000
+"""Fewer messages are counted with each reading."""
+
+
+class _List:
+    """The messages that are chosen, newest first, and their numbers over time."""
+
+    def __init__(self, visit: Visit) -> None:
+        self._client = visit.client
+        asked = dict(visit.asked)
+        before = asked.pop("before", "")
+        self._before = int(before) if before.isdecimal() else None
+        self._turns = count()
+        self._rest: str | None = None
+        self._total = 0
+        self._bar = FilterBar(page_addresses.MESSAGES.path, asked, self._change)
+        self._bar.text("text", "Search in messages").classes("wide").props("type=search")
+        self._bar.choice("status", "Status", {"": "any", **STATES})
+        self._bar.text("source", "Source")
+        self._bar.time_range()
+        with ui.element("div").classes("form"):
+            self._told = ui.label().classes("hint").props("role=status")
+            ui.space()
+            self._live = ui.switch("Goes on", value=self._before is None)
+        self._histogram = Histogram("messages", _COLOURS, self._narrow)
+        self._table = LiveTable(
+            _COLUMNS,
+            self._rows,
+            _PAUSE,
+            "/messages",
+            "There is no such message.",
+            key="seq",
+            rows_a_page=_MOST,
+        )
+        self._older = ui.button("Older", on_click=self._turn).props("no-caps flat")
+
+    def _chosen(self) -> dict[str, Any]:
+        since, until = self._bar.bounds(SystemClock().now())
+        said = {each: self._bar[each] or None for each in ("text", "status", "source")}
+        return {**said, "since": since, "until": until}
+
+    async def _change(self) -> None:
+        self._turns, self._before = count(), None
+        await self._table.read()
+
+    async def _rows(self) -> list[Row] | None:
+        turn, chosen = next(self._turns), self._chosen()
+        if turn and (not self._live.value or (chosen["text"] and turn % _RARELY)):
+            return None
+        self._table.name_twin(f"/messages?{urlencode(given(limit=_MOST, **chosen))}")
+        found = await self._client.messages_page(_MOST, self._before, **chosen)
+        self._rest = found["next"]
+        self._older.set_enabled(self._rest is not None)
+        if turn % _RARELY == 0 or self._total < _FEW:
+            self._count(await self._client.message_counts(_PARTS, **chosen), chosen)
+        rows: list[Row] = found["messages"]
+        return rows
+
+    def _count(self, told: Mapping[str, Any], chosen: Mapping[str, Any]) -> None:
+        parts = {int(seconds(each["at"])): each["counts"] for each in told["parts"]}
+        self._total = sum(map(sum, (each.values() for each in parts.values())))
+        width, now = told["seconds"], SystemClock().now()
+        text = f"{number(self._total)} messages, a bar for {number(width, 's')}."
+        if told["oldest"]:
+            text += f" Only the newest were looked at: those since {moment(told['oldest'])}."
+        self._told.set_text(text)
+        begin = told["oldest"] or chosen["since"] or (min(parts) if parts else now)
+        end = chosen["until"] or (now if chosen["since"] or not parts else max(parts) + width)
+        self._histogram.draw(parts, width, int(seconds(begin)), int(seconds(end)) + 1)
+
+    def _narrow(self, begin: int, end: int) -> None:
+        ends = [datetime.fromtimestamp(each, UTC).isoformat() for each in (begin, end)]
+        go(self._here(**{"last": "between", "from": ends[0], "to": ends[1]}))
+
+    def _turn(self) -> None:
+        if self._rest is not None:
+            go(self._here(before=dict(parse_qsl(urlsplit(self._rest).query))["before"]))
+
+    def _here(self, **other: str) -> str:
+        names = ("text", "status", "source", "last", "from", "to")
+        said = {each: self._bar[each] or None for each in names}
+        return page_addresses.address(page_addresses.MESSAGES.path, **{**said, **other})
 
 
 async def build(visit: Visit) -> None:
-    """Build the list of messages by status and source, newest first, older ones by ``before``."""
-    asked = visit.asked
-    status, source = asked.get("status", ""), asked.get("source", "")
-    before = int(asked["before"]) if asked.get("before", "").isdecimal() else None
-    choices("Kinds of messages", {"": "all", **STATES}, status, lambda each: _here(each, "", None))
-
-    def choose() -> None:
-        go(_here(status, name.value or "", None))
-
-    with ui.element("div").classes("form"):
-        name = ui.input("Source", value=source).on("keydown.enter", choose)
-        ui.button("Show", on_click=choose).props("no-caps flat")
-        goes_on = ui.switch("Goes on", value=before is None)
-        older = ui.button("Older", on_click=lambda: turn()).props("no-caps flat")
-    said = {"status": status, "source": source, "before": before}
-    chosen = "".join(f"&{key}={value}" for key, value in said.items() if value)
-    path = f"/messages?limit={_MOST}{chosen}"
-    shown: list[dict[str, Any]] = []
-
-    def turn() -> None:
-        if shown:
-            go(_here(status, source, int(shown[-1]["seq"])))
-
-    async def rows() -> list[Row] | None:
-        if shown and not goes_on.value:
-            return None
-        found = await visit.client.messages(
-            _MOST, before, status=status or None, source=source or None
-        )
-        shown[:] = found
-        older.set_enabled(len(found) == _MOST)
-        return [*found]
-
-    LiveTable(_COLUMNS, rows, _PAUSE, path, key="seq", rows_a_page=_MOST)
-
-
-def _here(status: str, source: str, before: int | None) -> str:
-    return page_addresses.address(
-        page_addresses.MESSAGES.path, status=status or None, source=source or None, before=before
-    )
+    """Build the list of messages: a search in them, by status, source and time."""
+    _List(visit)
 
 
 _PAUSE_OF_ONE: Final = 3.0
 _MOST_BYTES: Final = 200_000
 _ALERTS: Final = (
-    TableColumn("severity", "Severity"),
+    TableColumn("severity", "Severity", value=lambda row: severity(row["severity"])),
     TableColumn("rule", "Rule", lambda row: page_addresses.alert(str(row["id"])), value=cause),
     TableColumn("text", "Text"),
 )
@@ -138,7 +223,7 @@ async def build_one(visit: Visit) -> None:
             individuals.clear()
             with individuals:
                 for iri in shown:
-                    link(local_name(iri), page_addresses.individual(iri)).tooltip(iri)
+                    show(named(iri))
 
     keep_fresh(_PAUSE_OF_ONE, read)
     heading("Content")
@@ -156,32 +241,38 @@ async def build_one(visit: Visit) -> None:
         link("The whole content as it came", page_addresses.twin(f"/messages/{id_}/content"))
 
 
-def facts_of(life: Row) -> dict[str, str]:
+def facts_of(life: Row) -> dict[str, Value]:
     """The life of a message, stage by stage."""
-    left = life["left_at"]
+    rules = page_addresses.address(page_addresses.RULES.path)
     return {
-        "Received": moment(life["received_at"]),
+        "Status": _status(life),
+        "Received": when(life["received_at"]),
         "Source": str(life["source"] or ""),
-        "Status": str(life["status"]),
+        "Size": number(life["bytes"], "B"),
         "Why": str(life["reason"] or ""),
-        "Time": "" if life["time"] is None else str(life["time"]),
-        "Mapping rules": ", ".join(life["matched"]),
+        "Time": when(life["time"]),
+        "Mapping rules": [Piece(each, address=rules) for each in life["matched"]],
         "Filtered": ", ".join(map(str, life["filtered"])),
         "Left out": ", ".join(map(str, life["shed"])),
         "Warnings": "\n".join(life["warnings"]),
         "In the window": _count(life["in_window"]),
         "In history": _count(life["in_history"]),
-        "Left the window at": "" if left is None else str(left),
-        "Taken in anew as": str(life["replay"] or ""),
-        "Instead of": str(life["replay_of"] or ""),
-        "Out of quarantine": moment(life["dismissed_at"]),
+        "Left the window at": when(life["left_at"]),
+        "Taken in anew as": _message(life["replay"]),
+        "Instead of": _message(life["replay_of"]),
+        "Out of quarantine": when(life["dismissed_at"]),
     }
 
 
-def _count(number: dict[str, Any] | None) -> str:
-    if number is None:
+def _message(name: str | None) -> Value:
+    return Piece(name, address=page_addresses.message(name)) if name else ""
+
+
+def _count(found: dict[str, Any] | None) -> str:
+    if found is None:
         return ""
-    return f"{number['asserted']} statements, {number['inferred']} inferred because of it"
+    asserted, inferred = number(found["asserted"]), number(found["inferred"])
+    return f"{asserted} statements, {inferred} inferred because of it"
 
 
 _PAUSE_OF_KEPT: Final = 3.0
@@ -193,7 +284,7 @@ _KEPT_COLUMNS: Final = (
     TableColumn(
         "message_id", "Message", lambda row: page_addresses.message(str(row["message_id"]))
     ),
-    TableColumn("status", "Status"),
+    TableColumn("status", "Status", value=_status),
     TableColumn("source", "Source"),
     moments("received_at", "Received"),
     TableColumn("reason", "Why"),

@@ -13,6 +13,7 @@ from sensorstream.console import page_addresses
 from sensorstream.console.elements import Notice, change_button, heading, link, stand_at
 from sensorstream.console.page_addresses import local_name
 from sensorstream.console.page_visits import Visit
+from sensorstream.console.shown_values import label, number
 from sensorstream.console.text_changes import VersionTable
 
 _PREFIXES: Final = """
@@ -40,7 +41,10 @@ _PROPERTIES: Final = (
 _MEMBERS: Final = "SELECT ?term (COUNT(*) AS ?count) { ?s a ?term } GROUP BY ?term"
 _USES: Final = "SELECT ?term (COUNT(*) AS ?count) { ?s ?term ?o } GROUP BY ?term"
 _DEEPEST: Final = 40
-_HEADER: Final = '<a :href="props.node.link" @click.stop>{{ props.node.label }}</a>'
+_HEADER: Final = (
+    '<a :href="props.node.link" :title="props.node.iri" @click.stop>{{ props.node.label }}</a>'
+    '<span class="many">{{ props.node.many }}</span>'
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +67,7 @@ async def build(visit: Visit) -> None:
     async def count(on: str) -> None:
         for key, question in (("Classes", _MEMBERS), ("Properties", _USES)):
             found = (await client.query(question, on=on)).rows
-            numbers = {str(term): int(str(number)) for term, number in found}
+            numbers = {str(term): int(str(many)) for term, many in found}
             now, before = counts.get(key, ({}, {}))
             counts[key] = (numbers, before) if on == "cache" else (now, numbers)
         show()
@@ -142,16 +146,15 @@ class _Tree:
         above: str = "",
     ) -> list[dict[str, Any]]:
         found: list[dict[str, Any]] = []
-        for number, term in enumerate(terms):
-            at, iri = f"{above}{number}", term.iri
+        for place, term in enumerate(terms):
+            at, iri = f"{above}{place}", term.iri
             below = self._nodes(term.below, name, now, before, f"{at}.")
-            if not below and name not in iri.lower():
+            if not below and name not in f"{iri} {label(iri)}".lower():
                 continue
-            said = f": {now[iri]} now" if now.get(iri) else ""
-            if before.get(iri):
-                said += f"{',' if said else ':'} {before[iri]} in history"
-            label = f"{local_name(iri)}{said}"
-            found.append({"id": at, "label": label, "link": self._leads(iri), "children": below})
+            counts = (now.get(iri), "now"), (before.get(iri), "in history")
+            said = ", ".join(f"{number(count)} {when}" for count, when in counts if count)
+            node = {"id": at, "label": label(iri), "iri": iri, "link": self._leads(iri)}
+            found.append({**node, "many": said, "children": below})
         return found
 
 

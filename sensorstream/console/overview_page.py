@@ -177,7 +177,7 @@ STAGES: Final = (
         "Mapping",
         "transform",
         (
-            Figure("for a message", "s", _phase("t_m"), _RULES),
+            Figure("per message", "s", _phase("t_m"), _RULES),
             _status("partial"),
             _status("held"),
             _status("late"),
@@ -198,7 +198,7 @@ STAGES: Final = (
         "psychology",
         (
             Figure("statements inferred", "", _gauge("statements", kind="inferred"), _INDIVIDUALS),
-            Figure("for a message", "s", _phase("t_i"), _RULES),
+            Figure("per message", "s", _phase("t_i"), _RULES),
             Figure("largest island", "", _gauge("reasoner_largest_island"), _ONTOLOGY),
             Figure("asked", "", _gauge("reasoner_memo_total", result="miss"), _RULES),
             Figure("remembered", "", _gauge("reasoner_memo_total", result="hit"), _RULES),
@@ -209,7 +209,7 @@ STAGES: Final = (
         "Rules",
         "rule",
         (
-            Figure("for a message", "s", _phase("t_s"), _RULES),
+            Figure("per message", "s", _phase("t_s"), _RULES),
             Figure("over their limits", "", _lately("overruns_total"), _QUERIES, _SOME, True),
         ),
     ),
@@ -270,7 +270,7 @@ STAGES: Final = (
         "send",
         (
             Figure("deliveries wait", "", _total("outbox_deliveries"), _RECEIVERS),
-            Figure("the oldest waits", "s", _of_now(_oldest), _RECEIVERS, _above(60)),
+            Figure("oldest waits", "s", _of_now(_oldest), _RECEIVERS, _above(60)),
             Figure("fail", "", _failing, _RECEIVERS, _BAD, True),
         ),
         is_below=True,
@@ -331,7 +331,8 @@ async def build(visit: Visit) -> None:
     with ui.element("div").classes("way"):
         cards = {stage.name: _Card(stage) for stage in STAGES}
     heading("Open alerts")
-    columns = alert_columns("open", await rule_places(visit))
+    files: dict[str, str] = {}
+    columns = alert_columns("open", files)
     table = ShownTable(columns, "/alerts?state=open", "No alert is open.", key="id")
     with ui.element("div").classes("charts"):
         messages = LineChart(
@@ -362,10 +363,13 @@ async def build(visit: Visit) -> None:
         phases.draw([round(1000 * (_phase(each)(watch) or 0.0), 3) for each in _PHASES])
 
     async def read() -> None:
+        if not files:
+            files.update(await rule_places(visit))
         held = await visit.client.window(1)
         opened = await visit.client.alerts_in("open", _MOST_ALERTS)
         queries = await visit.client.queries()
         watch.asked["open"] = len(opened)
+        cards["Alerts"].caption.set_text("or more" if len(opened) == _MOST_ALERTS else "")
         watch.asked["queries"] = len(queries)
         watch.asked["stopped"] = sum(each["state"] != "running" for each in queries)
         table.show(sorted(opened, key=lambda row: _WORST.index(row["severity"]))[:_SHOWN_ALERTS])

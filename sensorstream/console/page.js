@@ -99,6 +99,48 @@ const page = {
     if (box) emit(box.dataset.key);
   },
 
+  // The pictures of the ground that maps show, and the credit that these ask for.
+  keepGround: (tiles, credit) => (page.ground = { tiles, credit }),
+
+  // Draws shapes on a map, and shows all of them unless somebody has looked closer. West: the
+  // longitude at which the map begins; null: the coordinates are of a plane.
+  drawMap(id, { west, features }) {
+    const map = getElement(id)?.map;
+    if (!map || !window.L) return void setTimeout(page.drawMap, 100, id, { west, features });
+    const isGlobe = west !== null, before = map.shapes;
+    // Leaflet takes a text for HTML.
+    const asText = (text) => Object.assign(document.createElement("span"), { textContent: text });
+    if (!before) {
+      if (!isGlobe) map.options.crs = L.CRS.Simple;
+      map.setMinZoom(isGlobe ? 0 : -20);
+      if (isGlobe) L.control.scale({ imperial: false }).addTo(map);
+      if (isGlobe && page.ground) {
+        L.tileLayer(page.ground.tiles).addTo(map);
+        const told = L.control.attribution({ prefix: false }).addTo(map);
+        told.addAttribution(asText(page.ground.credit).outerHTML);
+      }
+    }
+    const isNamed = features.length < map.getSize().x / 40 && features.every((each) => each.properties.kind !== "way");
+    const east = (x) => (isGlobe ? west + ((((x - west) % 360) + 360) % 360) : x);
+    const shapes = L.geoJSON(features, {
+      coordsToLatLng: ([x, y]) => L.latLng(y, east(x)),
+      style: ({ properties }) => ({ className: properties.kind }),
+      pointToLayer: ({ properties }, at) =>
+        L.circleMarker(at, { radius: properties.kind === "now" ? 7 : 5 }),
+      onEachFeature({ properties }, layer) {
+        const name = asText(properties.name);
+        const beside = { permanent: true, direction: "right", offset: [6, 0], className: "tag" };
+        if (properties.name) layer.bindTooltip(name, isNamed ? beside : { sticky: true });
+        if (properties.there) layer.on("click", () => location.assign(properties.there));
+      },
+    });
+    const sees = !before || map.getBounds().pad(0.1).contains(before.getBounds());
+    before?.remove();
+    map.shapes = shapes.addTo(map);
+    if (sees && !(before && map.getBounds().contains(shapes.getBounds())))
+      map.fitBounds(shapes.getBounds(), { padding: [25, 25], maxZoom: isGlobe ? 16 : 6, animate: false });
+  },
+
   showActive: (id) =>
     setTimeout(
       () =>

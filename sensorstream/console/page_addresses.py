@@ -36,6 +36,7 @@ ALERTS: Final = ListedPage("/alerts", "Alerts", "notifications", "a")
 RULES: Final = ListedPage("/rules", "Rules", "rule", "r")
 BENCH: Final = ListedPage("/bench", "Bench", "construction", "b")
 ONTOLOGY: Final = ListedPage("/ontology", "Ontology", "account_tree", "t")
+SHAPES: Final = ListedPage("/shapes", "Shapes", "fact_check", "p")
 QUARANTINE: Final = ListedPage("/quarantine", "Quarantine", "report", "n")
 SETTINGS: Final = ListedPage("/settings", "Settings", "settings", "s")
 MESSAGES: Final = ListedPage("/messages", "Messages", "mail", "m")
@@ -50,6 +51,7 @@ PLACES: Final = (
     RULES,
     BENCH,
     ONTOLOGY,
+    SHAPES,
     QUARANTINE,
     SETTINGS,
 )

@@ -15,8 +15,8 @@ from sensorstream.console.page_visits import Upstream
 from sensorstream.processes.pipe_waits import wait_for_hang_up
 
 
-def main(owner: Connection, pages: str, interface: str) -> None:
-    """Serve until the server ends; the others are the sockets' paths."""
+def main(owner: Connection, pages: str, interface: str, tiles: str, credit: str) -> None:
+    """Serve until the server ends; ``pages`` and ``interface`` are the sockets' paths."""
     Thread(target=_end_with, args=(owner,), name="owner", daemon=True).start()
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     # Under another name until it listens: the server looks for the file.
@@ -25,7 +25,8 @@ def main(owner: Connection, pages: str, interface: str) -> None:
     fresh.unlink(missing_ok=True)
     listener.bind(str(fresh))
     listener.listen()
-    serve(Upstream("http://localhost", Path(interface)), listener, lambda: fresh.rename(there))
+    upstream = Upstream("http://localhost", Path(interface), tiles, credit)
+    serve(upstream, listener, lambda: fresh.rename(there))
 
 
 def _end_with(owner: Connection) -> None:

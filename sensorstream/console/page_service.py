@@ -36,11 +36,12 @@ from sensorstream.console import (
     queries_page,
     rules_page,
     settings_page,
+    shapes_page,
 )
 from sensorstream.console.elements import Notice, go, heading, link, loading, while_visible
 from sensorstream.console.page_addresses import BASE, ICON, PLACES, ListedPage, address, local_name
 from sensorstream.console.page_routes import way_in
-from sensorstream.console.page_scripts import CODE, ask, shade_button
+from sensorstream.console.page_scripts import CODE, ask, run, shade_button
 from sensorstream.console.page_visits import ZONE, Page, Upstream, Visit, Watch, key_of, page_of
 from sensorstream.console.shown_values import VIEWERS, Viewer
 from sensorstream.errors import InternalFault
@@ -82,6 +83,7 @@ PAGES: Final = (
     Page("/rules/{name}", page_addresses.RULES, "{name}".format_map, rules_page.build_file),
     page_of(page_addresses.BENCH, bench_page.build),
     page_of(page_addresses.ONTOLOGY, ontology_page.build),
+    page_of(page_addresses.SHAPES, shapes_page.build),
     page_of(page_addresses.QUARANTINE, messages_page.build_quarantine),
     page_of(page_addresses.SETTINGS, settings_page.build),
 )
@@ -104,7 +106,7 @@ def serve(upstream: Upstream, listener: socket.socket, on_ready: Callable[[], ob
     ]
     api = FastAPI(openapi_url=None, routes=own, middleware=[Middleware(ContentSecurity)])
     # It sees the pages before they are compressed.
-    pages.add_middleware(ContentSecurity)
+    pages.add_middleware(ContentSecurity, tiles=upstream.tiles)
     pages.add_middleware(Late)
     # The server passes on HTTP requests, not web sockets.
     pages.config.socket_io_js_transports = ["polling"]
@@ -165,6 +167,8 @@ def _add(page: Page, upstream: Upstream, watches: WeakValueDictionary[str, Watch
         while_visible(watch.enter, watch.leave)
         opened.on_delete(client.close)
         visit = Visit(client, watch, asked)
+        if upstream.tiles:
+            run("keepGround", upstream.tiles, upstream.credit)
         viewer = VIEWERS[opened] = Viewer()
         zone = request.cookies.get(ZONE, "")
 
@@ -211,7 +215,7 @@ _SITE: Final = (
     "script-src 'self' 'unsafe-inline'; worker-src 'self' blob:; frame-ancestors 'none'"
 )
 _PAGE: Final = (
-    _ALL + "img-src 'self' data:; style-src 'self' 'unsafe-inline'; font-src 'self'; "
+    _ALL + "img-src 'self' data: {images}; style-src 'self' 'unsafe-inline'; font-src 'self'; "
     "connect-src 'self'; script-src 'self' 'unsafe-eval' 'nonce-{nonce}'"
 )
 
@@ -223,8 +227,10 @@ class ContentSecurity:
     other script that came into it does not run.
     """
 
-    def __init__(self, app: ASGIApp) -> None:
+    def __init__(self, app: ASGIApp, tiles: str = "") -> None:
+        """``tiles``: the address of pictures that pages may show besides their own."""
         self._app = app
+        self._images = "/".join(tiles.replace("{s}", "*").split("/")[:3])
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -239,7 +245,7 @@ class ContentSecurity:
                 headers = MutableHeaders(scope=message)
                 headers["X-Content-Type-Options"] = "nosniff"
                 if headers.get("X-NiceGUI-Content") == "page" and _POLICY not in headers:
-                    headers[_POLICY] = _PAGE.format(nonce=nonce)
+                    headers[_POLICY] = _PAGE.format(nonce=nonce, images=self._images)
                     begun = message
                     return
                 is_site = scope["path"].startswith(f"{page_routes.SITE}/")

@@ -33,6 +33,9 @@ class Upstream:
     url: str
     socket: Path
     """The Unix socket that it listens on."""
+    tiles: str = ""
+    """The address of pictures of the ground for maps; "": none."""
+    credit: str = ""
 
     def client(self, key: str) -> AsyncClient:
         """A client that shows a key; the caller closes it."""
@@ -87,11 +90,11 @@ class Watch:
     async def read_labels(self) -> Mapping[str, str]:
         """The labels that the ontology gives to its terms, read anew after some minutes."""
         if time.monotonic() > self._labels_end:
-            self._labels_end = time.monotonic() + _LABELS_LAST
             with suppress(SensorStreamError):
                 async with self._upstream.client(self._key) as client:
                     rows = (await client.query(_LABELS)).rows
                 self._labels = {str(iri): str(label) for iri, label in rows}
+                self._labels_end = time.monotonic() + _LABELS_LAST
         return self._labels
 
     @property

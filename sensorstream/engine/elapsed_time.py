@@ -15,9 +15,9 @@ from typing import Final
 from sensorstream.engine.engine_state import Core, told_as
 from sensorstream.engine.message_run import MessageRun
 from sensorstream.engine.notices import RULE_FAILED
-from sensorstream.engine.outcome import Outcome, Status, Timings, following
+from sensorstream.engine.outcome import Outcome, Timings, following
 from sensorstream.errors import QueryError, SensorStreamError
-from sensorstream.model.events import Cleared, Event, Message
+from sensorstream.model.events import Cleared, Event, Message, Status
 from sensorstream.model.timeline import Instant
 from sensorstream.model.waits import Waits
 from sensorstream.rules.history_rules import waiting

@@ -25,14 +25,14 @@ from sensorstream.engine.inferences import InferredState
 from sensorstream.engine.message_reading import Arrived, UnmappedMessage
 from sensorstream.engine.message_stages import release, take_in, take_in_turn
 from sensorstream.engine.notices import Notices, over
-from sensorstream.engine.outcome import Outcome, Status, Timings, following
+from sensorstream.engine.outcome import Outcome, Timings, following
 from sensorstream.engine.reorder import ReorderState
 from sensorstream.engine.shedding import LoadState
 from sensorstream.engine.stream_clock import ClockMoved
 from sensorstream.errors import InvalidTerm, MessageError, Overrun
 from sensorstream.kb.graph_index import Origin
 from sensorstream.mapping.mapping_plan import MappedMessage
-from sensorstream.model.events import Delta, Event, Message
+from sensorstream.model.events import Delta, Event, Message, Status
 from sensorstream.model.timeline import Instant
 from sensorstream.reasoning.reasoner import without_limits
 from sensorstream.rules.continuous import unlimited

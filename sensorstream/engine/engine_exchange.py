@@ -11,11 +11,11 @@ from sensorstream.engine.message_filters import EntryFilter
 from sensorstream.engine.message_run import MessageRun
 from sensorstream.engine.message_stages import tell_queries
 from sensorstream.engine.notices import restored_ends
-from sensorstream.engine.outcome import Outcome, Status, Timings
+from sensorstream.engine.outcome import Outcome, Timings
 from sensorstream.engine.shedding import Shedding
 from sensorstream.errors import Inconsistent
 from sensorstream.kb.graph_index import Origin
-from sensorstream.model.events import Delta, Departure, Individual, Message
+from sensorstream.model.events import Delta, Departure, Individual, Message, Status
 from sensorstream.model.terms import Triple
 from sensorstream.model.timeline import Instant
 from sensorstream.reasoning.dl.dl_reasoner import ResilientReasoner

@@ -21,7 +21,7 @@ from operator import attrgetter
 from typing import Final, TypeAlias
 from urllib.parse import quote
 
-from sensorstream.engine.query_alerts import QueryAlerts, SolutionCounts
+from sensorstream.engine.query_alerts import Found, QueryAlerts, SolutionCounts
 from sensorstream.engine.reorder import Disorder
 from sensorstream.engine.stream_clock import ClockMoved, StreamClock
 from sensorstream.errors import (
@@ -214,26 +214,36 @@ class LiveQueries:
             raise give_place(UnsupportedQuery(told, part=plan.part), parsed.places)
 
     def register(
-        self, name: str, text: str, entry: str = "", *, replaces: bool = False
+        self,
+        name: str,
+        text: str,
+        entry: str = "",
+        *,
+        replaces: bool = False,
+        found: Instant | None = None,
     ) -> ContinuousQuery:
         """Start a query; ``entry`` is the journal's id of its registration, if there is one.
         ``replaces``: instead of one of this name, which goes on if the new one cannot start.
+        ``found``: what it finds at its start raises its alerts, at this time.
 
         Raises:
             QueryError, UnsupportedQuery, InternalFault: see :meth:`check`.
             Overrun: it takes more than the limits to begin.
         """
-        running = self._start(name, text, replaces=replaces)
+        told = None if found is None else (f"{entry or name}-0", found)
+        running = self._start(name, text, replaces=replaces, found=told)
         self._registered[name] = _Counted(entry or name, text=text)
         self.stopped.pop(name, None)
         return running
 
-    def _start(self, name: str, text: str, *, replaces: bool = False) -> ContinuousQuery:
+    def _start(
+        self, name: str, text: str, *, replaces: bool = False, found: Found | None = None
+    ) -> ContinuousQuery:
         parsed = self._parsed(name, text)
         started = self.processor.register(
             name, text, parsed, self._take_report, self._graphs(parsed), replaces=replaces
         )
-        self.alerts.begin(started)
+        self.alerts.begin(started, found)
         return started
 
     def _parsed(self, name: str, text: str) -> Meaning:

@@ -16,13 +16,13 @@ from sensorstream.engine.inferences import Inferences
 from sensorstream.engine.message_filters import EntryFilter
 from sensorstream.engine.message_reading import Arrived, TermCheck, no_time
 from sensorstream.engine.notices import RULE_FAILED, Notices
-from sensorstream.engine.outcome import Outcome, Status, Timings, counted
+from sensorstream.engine.outcome import Outcome, Timings, counted
 from sensorstream.engine.reorder import Disorder, ReorderBuffer
 from sensorstream.engine.shedding import LoadShedder, Shedding
 from sensorstream.engine.stream_clock import StreamClock
 from sensorstream.errors import InternalFault, SensorStreamError, SettingsError
 from sensorstream.kb.graph_index import KnowledgeBase
-from sensorstream.model.events import Cleared, Message
+from sensorstream.model.events import Cleared, Message, Status
 from sensorstream.model.timeline import Instant, Timeline
 from sensorstream.model.waits import SilentSource
 from sensorstream.reasoning.dl.dl_reasoner import ResilientReasoner

@@ -8,10 +8,19 @@ from typing import Final
 
 from sensorstream.engine.engine_state import Core
 from sensorstream.engine.notices import RULE_FAILED
-from sensorstream.engine.outcome import Outcome, Status, Timings
+from sensorstream.engine.outcome import Outcome, Timings
 from sensorstream.errors import ReasonerError
 from sensorstream.kb.graph_index import Origin
-from sensorstream.model.events import Cleared, Delta, Departure, Ended, Event, Individual, net_delta
+from sensorstream.model.events import (
+    Cleared,
+    Delta,
+    Departure,
+    Ended,
+    Event,
+    Individual,
+    Status,
+    net_delta,
+)
 from sensorstream.model.terms import BlankNode, Subject, Triple
 from sensorstream.reasoning.reasoner import without_limits
 from sensorstream.rules.continuous import unlimited

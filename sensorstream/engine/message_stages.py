@@ -18,10 +18,18 @@ from sensorstream.engine.engine_state import Core, told_as
 from sensorstream.engine.message_filters import kinds_of
 from sensorstream.engine.message_reading import Arrived
 from sensorstream.engine.message_run import MessageRun
-from sensorstream.engine.outcome import Outcome, Status, Timings, Withheld, following
+from sensorstream.engine.outcome import Outcome, Timings, Withheld, following
 from sensorstream.engine.shedding import LoadShedder, Summary, add_to
 from sensorstream.errors import MessageError, Overrun, ReasonerError
-from sensorstream.model.events import Delta, Departure, Event, Individual, Message, Provenance
+from sensorstream.model.events import (
+    Delta,
+    Departure,
+    Event,
+    Individual,
+    Message,
+    Provenance,
+    Status,
+)
 from sensorstream.model.terms import IRI, Subject, Term, Triple
 from sensorstream.model.timeline import Instant
 from sensorstream.reasoning.profiles import unread_axiom

@@ -4,39 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
-from enum import Enum
 from typing import Final
 
 from sensorstream.engine.engine_queries import EngineReport
 from sensorstream.engine.notices import RULE_FAILED
 from sensorstream.engine.query_alerts import KIND
 from sensorstream.errors import SensorStreamError
-from sensorstream.model.events import Alert, Cleared, Departure, Ended, Message
+from sensorstream.model.events import Alert, Cleared, Departure, Ended, Message, Status
 from sensorstream.model.html_tables import html_table
 from sensorstream.model.terms import Subject
 from sensorstream.model.timeline import Instant
 
 _COUNTED: Final = frozenset({"rule", KIND, RULE_FAILED})
-
-
-class Status(Enum):
-    """How a message was taken; the journal keeps it."""
-
-    ACCEPTED = "accepted"
-    UNMATCHED = "unmatched"
-    """Kept, but no mapping rule matched it."""
-    HELD = "held"
-    """Mapped, but an earlier message may still come: it waits for its turn."""
-    LATE = "late"
-    """Something later was taken in already: it went to history, not into the window."""
-    PARTIAL = "partial"
-    """Of a document of several messages some were taken in; it is kept with the others' reasons."""
-    JOURNALLED = "journalled"
-    """Kept; another process takes it in. The journal itself never has this status."""
-    REJECTED = "rejected"
-    """Kept, but it could not be taken in; the knowledge base is as before."""
-    SKIPPED = "skipped"
-    """Kept, but passed over, in each replay too: it took too long, or brought the engine down."""
 
 
 @dataclass(slots=True)

@@ -7,13 +7,14 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
-from typing import Final
+from typing import Final, TypeAlias
 
 from sensorstream.model.events import Alert, Cleared
 from sensorstream.model.frozen import frozen
 from sensorstream.model.terms import Literal, Term
 from sensorstream.model.timeline import Instant
 from sensorstream.network.intervals.interval_planner import is_in_time
+from sensorstream.network.rows import Row
 from sensorstream.sparql.algebra import AlertClause, Relation
 from sensorstream.sparql.dotr.dotr_syntax import TimedRule
 from sensorstream.streams.continuous_query import ContinuousQuery
@@ -24,6 +25,8 @@ KIND: Final = "query"
 """The kind of these alerts; their ``rule`` is the name of the query."""
 MOST: Final = 1000
 """Alerts that one query raises at one time; a last one says how many more there would be."""
+Found: TypeAlias = tuple[str, Instant]
+"""The id of the alerts that a query raises when it begins, and their time."""
 _HOLE: Final = re.compile(r"\{\?(\w+)\}")
 
 
@@ -60,10 +63,10 @@ class QueryAlerts:
         # Alerts that end with their queries, by query and key, until an outcome tells of it.
         self._over: list[tuple[str, str | None]] = []
 
-    def begin(self, running: ContinuousQuery) -> None:
+    def begin(self, running: ContinuousQuery, found: Found | None = None) -> None:
         """Begin with a query, maybe in place of one of its name. Solutions that it finds already
-        raise nothing. Open alerts of the replaced query go on if the new one says when they end,
-        and finds them.
+        raise nothing, but with ``found`` they do, unless their alert is open. Open alerts of the
+        replaced query go on if the new one says when they end, and finds them.
         """
         query, name = running.query, running.name
         before = self._alerting.pop(name, None)
@@ -81,11 +84,21 @@ class QueryAlerts:
         # What a pattern in time finds is over when it is found.
         relation = Relation.ISTREAM if is_in_time(query) else running.schedule.relation
         self._alerting[name] = alerting = _Alerting({None: query.alert}, relation)
+        news: list[Row] = []
         if relation is None:
+            known = before.keys if before is not None and before.relation is None else ()
             for row in running.result():
                 values = dict(zip(running.root.variables, row, strict=False))
-                alerting.keys[_key(query.alert, values)] += 1
+                key = _key(query.alert, values)
+                if found is None or key in known:
+                    alerting.keys[key] += 1
+                else:
+                    news.append(row)
+        if found is not None and news:
+            told = Report(name, found[1], RowOperation.ADDED, running.variables, news)
+            self._told.append((found[0], told))
         if before is not None and before.relation is None and relation is None:
+            # What is told now is not counted yet; it was not open before.
             self._over += ((name, key) for key in before.keys if key not in alerting.keys)
         else:
             self._end(name, before)

@@ -13,12 +13,11 @@ from typing import Any, Final, TypeAlias
 
 from psycopg2 import extensions
 
-from sensorstream.engine.outcome import Status
 from sensorstream.errors import HistoryError
 from sensorstream.history.database import one_value, opened
 from sensorstream.history.store_rows import MESSAGES, message_rows
 from sensorstream.journal.records import Record
-from sensorstream.model.events import Message
+from sensorstream.model.events import Message, Status
 
 JournalRow: TypeAlias = tuple[
     int, str, str, datetime, int, bytes, str | None, str, bool, str | None

@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import asdict, fields, replace
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any, Final, TypeAlias, cast
+from xml.sax.saxutils import escape
 
 from sqlalchemy import (
     ColumnElement,
@@ -23,23 +24,33 @@ from sqlalchemy import (
     exists,
     func,
     literal,
+    or_,
     select,
     text,
     update,
 )
 
 from sensorstream.alerts.alert_records import LoggedDelivery, RaisedAlert
-from sensorstream.engine.outcome import Status
-from sensorstream.errors import Contradiction, QueryError, UnknownAlert, UnknownMessage
+from sensorstream.errors import (
+    Contradiction,
+    QueryError,
+    RefusedByShapes,
+    UnknownAlert,
+    UnknownMessage,
+)
 from sensorstream.history.database import limited, record, rows_of
 from sensorstream.history.incidents import ALERT, raised_alert
 from sensorstream.history.store_reader import (
+    COUNTED,
     EVERY,
     NOT_WHOLE,
     RECENT,
+    SEARCHED,
+    SEARCHED_BYTES,
     Behind,
     Choice,
     ClassMember,
+    CountedMessages,
     KeptMessage,
     Latest,
     Left,
@@ -54,7 +65,7 @@ from sensorstream.history.webhook_store import OF_ALERTS, logged_deliveries
 from sensorstream.journal.message import TakeMessage, origin_of_replay, replay_of
 from sensorstream.journal.records import number_of_message
 from sensorstream.model import rdf
-from sensorstream.model.events import Evidence, Provenance
+from sensorstream.model.events import Evidence, Provenance, Status
 from sensorstream.model.terms import IRI, BlankNode, Subject
 from sensorstream.model.timeline import Instant
 
@@ -153,18 +164,37 @@ class PostgresReader(StoreReader):
         query = select(messages.c.content).where(messages.c.kind == TakeMessage.kind)
         return bytes(self._one(query, name).content)
 
-    def kept_messages(self, chosen: QuarantineChoice, limit: int) -> list[KeptMessage]:
-        columns, query = messages.c, _KEPT.limit(limit)
-        if chosen.status == Status.JOURNALLED.value:
-            # These are the last messages alone, without an index.
-            stored = select(progress.c.watermark).scalar_subquery()
-            query = query.where(columns.status.is_(None), columns.seq > func.coalesce(stored, 0))
-            chosen = replace(chosen, status=None)
-        if chosen.source is not None:
-            query = query.order_by(_INDEXED_SOURCE.desc())
-        query = _narrowed(query, chosen).order_by(columns.seq.desc())
+    def kept_messages(
+        self, chosen: QuarantineChoice, limit: int
+    ) -> tuple[list[KeptMessage], int | None]:
+        rest = None
         with self._limited(_JOURNAL) as connection:
-            return [_kept(row) for row in connection.execute(query)]
+            if chosen.words:
+                chosen, rest = _within_reach(connection, chosen, SEARCHED)
+            rows = connection.execute(_newest(_KEPT, chosen).limit(limit))
+            found = [_kept(row) for row in rows]
+        return found, found[-1].seq if len(found) == limit else rest
+
+    def count_messages(self, chosen: QuarantineChoice, most: int) -> CountedMessages:
+        columns = messages.c
+        at = func.floor(func.extract("epoch", columns.received_at))
+        looked, oldest = SEARCHED if chosen.words else COUNTED, None
+        with self._limited(_JOURNAL) as connection:
+            chosen, rest = _within_reach(connection, chosen, looked)
+            there = _whole(select(func.min(at), func.max(at)), replace(chosen, words=None))
+            first, last = connection.execute(there).one()
+            if first is None:
+                return CountedMessages(1, (), None)
+            if rest is not None:
+                oldest = datetime.fromtimestamp(int(first), UTC)
+            begin = chosen.since.timestamp() if chosen.since and rest is None else float(first)
+            end = chosen.until.timestamp() if chosen.until else float(last) + 1
+            width = _round_seconds((end - begin) / most)
+            part = func.floor(at / width).label("part")
+            query = select(part, columns.status, func.count()).group_by(part, columns.status)
+            rows = connection.execute(_whole(query, chosen).order_by(part)).all()
+        counts = ((int(at), status and Status(status), count) for at, status, count in rows)
+        return CountedMessages(width, tuple(counts), oldest)
 
     def left_for_history(self, message: KeptMessage, names: Collection[str]) -> Left:
         told = {"names": [each.removeprefix("_:") for each in names], "seq": message.seq}
@@ -277,14 +307,79 @@ def _of(query: _Query, chosen: QuarantineChoice) -> _Query:
         columns.kind == TakeMessage.kind,
         columns.status.in_([each.value for each in NOT_WHOLE]),
         columns.dismissed_at.is_(None),
+        _CODE.is_distinct_from(RefusedByShapes.code),
         ~exists().where(_replays.c.origin == literal(origin_of_replay("")).concat(columns.id)),
     )
     return _narrowed(query, chosen)
 
 
+def _whole(query: _Query, chosen: QuarantineChoice) -> _Query:
+    """The query of all chosen messages of the journal."""
+    columns, query = messages.c, query.where(messages.c.kind == TakeMessage.kind)
+    if chosen.status == Status.JOURNALLED.value:
+        # These are the last messages alone, without an index.
+        stored = select(progress.c.watermark).scalar_subquery()
+        query = query.where(columns.status.is_(None), columns.seq > func.coalesce(stored, 0))
+        chosen = replace(chosen, status=None)
+    return _narrowed(query, chosen)
+
+
+def _newest(query: _Query, chosen: QuarantineChoice) -> _Query:
+    if chosen.source is not None:
+        query = query.order_by(_INDEXED_SOURCE.desc())
+    return _whole(query, chosen).order_by(messages.c.seq.desc())
+
+
+def _within_reach(
+    connection: Connection, chosen: QuarantineChoice, most: int
+) -> tuple[QuarantineChoice, int | None]:
+    """The choice of the newest messages that may be looked at, and the ``seq`` of the oldest of
+    them; None: these are all.
+    """
+    seq, size = messages.c.seq, func.length(messages.c.content)
+    newer = func.sum(size).over(order_by=seq.desc()) - size
+    query = select(seq, newer.label("newer") if chosen.words else literal(0).label("newer"))
+    found = _newest(query, replace(chosen, words=None)).limit(most).subquery()
+    near = found.c.newer < SEARCHED_BYTES
+    told = select(func.count(), func.count().filter(near), func.min(found.c.seq).filter(near))
+    there, looked, last = connection.execute(told).one()
+    if looked == there < most:
+        return chosen, None
+    return replace(chosen, after=last - 1), last
+
+
+_ROUND: Final = (
+    *(1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10_800, 21_600, 43_200),
+    *(86_400, 172_800, 604_800, 2_592_000, 31_536_000),
+)
+
+
+def _round_seconds(least: float) -> int:
+    return next((each for each in _ROUND if each >= least), _ROUND[-1])
+
+
+_CONTENT: Final = func.encode(messages.c.content, "escape").collate("C")
+"""The content as text: a byte that is no ASCII character is three octal digits."""
+
+
+def _has_words(words: Sequence[str]) -> ColumnElement[bool]:
+    """The condition that a message has each word in its content, as it is or escaped for XML."""
+    told = [[_bytes(each) for each in (word, escape(word))] for word in words]
+    return and_(*(or_(*(_CONTENT.icontains(e, autoescape=True) for e in each)) for each in told))
+
+
+def _bytes(word: str) -> str:
+    """The bytes of a word, as PostgreSQL's ``encode`` writes them."""
+    return "".join(
+        f"\\{each:03o}" if each > 127 or not each else "\\\\" if each == 92 else chr(each)
+        for each in word.encode()
+    )
+
+
 def _narrowed(query: _Query, chosen: QuarantineChoice) -> _Query:
     columns = messages.c
     tests = {
+        "words": _has_words,
         "status": columns.status.__eq__,
         "code": _CODE.__eq__,
         "source": _of_source,

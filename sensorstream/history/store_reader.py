@@ -8,15 +8,19 @@ from datetime import datetime
 from typing import Any, Final, Literal, NamedTuple, Protocol
 
 from sensorstream.alerts.alert_records import LoggedDelivery, RaisedAlert
-from sensorstream.engine.outcome import Status
 from sensorstream.errors import Contradiction
-from sensorstream.model.events import Evidence, Provenance
+from sensorstream.model.events import Evidence, Provenance, Status
 from sensorstream.model.terms import IRI, Subject, Triple
 from sensorstream.model.timeline import Instant
 
 NOT_WHOLE: Final = (Status.UNMATCHED, Status.PARTIAL, Status.REJECTED, Status.SKIPPED)
 RECENT: Final = 10_000
 """The number of newest statements of an individual that are read."""
+SEARCHED: Final = 20_000
+SEARCHED_BYTES: Final = 64 * 2**20
+"""The number of messages, and of their bytes, that a search for words looks at."""
+COUNTED: Final = 100_000
+"""The number of messages that are counted at a time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +46,8 @@ class QuarantineChoice:
     """A choice of messages; None is any.
 
     ``code`` is that of an error. Received from ``since`` on and before ``until``; with a ``seq``
-    above ``after`` and below ``before``.
+    above ``after`` and below ``before``; with all of ``words`` in its content, as UTF-8, where the
+    case of ASCII letters does not count.
     """
 
     status: str | None = None
@@ -52,6 +57,7 @@ class QuarantineChoice:
     until: datetime | None = None
     after: int | None = None
     before: int | None = None
+    words: tuple[str, ...] | None = None
 
 
 EVERY: Final = QuarantineChoice()
@@ -90,6 +96,20 @@ class KeptMessage:
     facts: Mapping[str, Any] | None
     replay_of: str = ""
     dismissed_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CountedMessages:
+    """The numbers of messages by the time of their arrival and their status.
+
+    ``counts`` has a row for each part of ``seconds`` seconds since 1970 with messages: its number,
+    the status (None: not taken in yet), the number of messages. ``oldest``: the arrival of the
+    oldest message that was looked at; None: all were.
+    """
+
+    seconds: int
+    counts: tuple[tuple[int, Status | None, int], ...]
+    oldest: datetime | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,8 +187,20 @@ class StoreReader(Protocol):
     def content_of_message(self, name: str) -> bytes:
         """The original content of a message; raises UnknownMessage if there is none."""
 
-    def kept_messages(self, chosen: QuarantineChoice, limit: int) -> list[KeptMessage]:
-        """Up to ``limit`` messages, newest first."""
+    def kept_messages(
+        self, chosen: QuarantineChoice, limit: int
+    ) -> tuple[list[KeptMessage], int | None]:
+        """Up to ``limit`` messages, newest first, and the ``seq`` before which others may be.
+
+        Words are looked for in the newest :data:`SEARCHED` messages, and :data:`SEARCHED_BYTES`
+        bytes, of those chosen by the rest.
+        """
+
+    def count_messages(self, chosen: QuarantineChoice, most: int) -> CountedMessages:
+        """The numbers of chosen messages, in about ``most`` parts of the time.
+
+        Only the newest :data:`COUNTED` are looked at; with words as many as a search looks at.
+        """
 
     def left_for_history(self, message: KeptMessage, names: Collection[str]) -> Left:
         """The traces of a message in history about some individuals."""

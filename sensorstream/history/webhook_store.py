@@ -173,7 +173,8 @@ class PostgresWebhooks:
                 wanted = (list(each.queries), each.changes)
                 if before.get(each.id, wanted) != wanted:
                     set_aside(connection, each.id)
-                changed = {"url": each.url, "queries": wanted[0], "changes": wanted[1]}
+                changed = {"queries": wanted[0], "changes": wanted[1]}
+                changed |= {"url": each.url, "format": each.format}
                 command = upsert(webhooks).values({**_row(each), "output": True, "place": last})
                 connection.execute(
                     command.on_conflict_do_update(index_elements=["id"], set_=changed)

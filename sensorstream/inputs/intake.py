@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import logging
+from collections.abc import Iterable
 from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass
@@ -20,6 +21,7 @@ from prometheus_client import CollectorRegistry, Counter, Gauge
 from sensorstream.app.life.entry_queue import HERE, MessageSender
 from sensorstream.engine.outcome import Outcome
 from sensorstream.errors import RepeatedMessage, SensorStreamError, Unavailable, Unstorable
+from sensorstream.logs import concerning, trace_facts
 
 _LOG = logging.getLogger(__name__)
 _MOST_MESSAGES: Final = 1_000
@@ -152,13 +154,20 @@ class Intake:
         self.fault = ""
 
     async def take(
-        self, content: bytes, source: str, origin: str = "", *, repeated: bool = True
+        self,
+        content: bytes,
+        source: str,
+        origin: str = "",
+        *,
+        repeated: bool = True,
+        headers: Iterable[tuple[str, str | bytes]] = (),
     ) -> asyncio.Future[Taken]:
         """Hand a message over; returns when the application has it in its queue.
 
         The future is done when the message is in the journal, and processed. It raises
         :class:`Unavailable` if that is not certain: then the message is not acknowledged. The
-        arguments are those of :meth:`.Pipeline.take`.
+        arguments are those of :meth:`.Pipeline.take`; a ``traceparent`` among the ``headers`` that
+        came with the message names its trace.
 
         Raises:
             Unavailable: the input is to end before the application takes the message.
@@ -183,9 +192,10 @@ class Intake:
         self._count(1, size)
         try:
             while True:
-                future = self._taker.take(
-                    content, source, origin, repeated=repeated, sender=self._sender
-                )
+                with concerning(**_trace_of(headers)):
+                    future = self._taker.take(
+                        content, source, origin, repeated=repeated, sender=self._sender
+                    )
                 if not (future.done() and isinstance(future.exception(), Unavailable)):
                     break
                 await self.pause(_FULL)
@@ -237,6 +247,13 @@ class Intake:
         self._bytes += size
         self._metrics.under_way.labels(self.name).set(self._messages)
         self._freed.set()
+
+
+def _trace_of(headers: Iterable[tuple[str, str | bytes]]) -> dict[str, str]:
+    for name, value in headers:
+        if name == "traceparent":
+            return trace_facts(value if isinstance(value, str) else value.decode("latin-1"))
+    return {}
 
 
 def _result(done: Future[Outcome]) -> Taken:

@@ -78,7 +78,9 @@ class KafkaReader:
                     place = (record.topic, record.partition, record.offset, record.timestamp)
                     origin = origin_of("kafka", self._name, *place, record.value)
                     source = record.topic if self._options.topic_is_source else self._source
-                    under_way.append(await intake.take(record.value, source, origin))
+                    headers = record.headers
+                    taken = await intake.take(record.value, source, origin, headers=headers)
+                    under_way.append(taken)
             await intake.finish()
             for future in under_way:
                 if not future.done():  # stopped: what is not in the journal is not committed

@@ -191,7 +191,11 @@ class MqttReader:
                 told = (message.mid, message.topic, content)
                 origin = origin_of("mqtt", self._name, self._client_id, *told)
             source = message.topic if self._options.topic_is_source else self._source
-            future = await intake.take(content, source, origin, repeated=message.dup)
+            # MQTT 5 alone has them.
+            headers = getattr(message.properties, "UserProperty", ())
+            future = await intake.take(
+                content, source, origin, repeated=message.dup, headers=headers
+            )
             taken.put_nowait((message, future))
 
     async def _acknowledge(self, client: _Client, taken: _Handed) -> None:

@@ -17,10 +17,10 @@ from typing import Any, ClassVar, Final, Protocol, Self
 
 from sensorstream.engine.engine import Engine
 from sensorstream.engine.message_reading import Mapper
-from sensorstream.engine.outcome import Outcome, Status
+from sensorstream.engine.outcome import Outcome
 from sensorstream.errors import SensorStreamError
 from sensorstream.journal.records import Record
-from sensorstream.model.events import Message
+from sensorstream.model.events import Message, Status
 
 _LOG = logging.getLogger(__name__)
 _STAYS: Final = 1 << 20

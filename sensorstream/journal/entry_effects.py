@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields
 from itertools import chain
+from types import MappingProxyType
 from typing import Any
 
 from sensorstream.engine.engine_queries import EngineReport
-from sensorstream.engine.outcome import Outcome, Status, counts
+from sensorstream.engine.outcome import Outcome, counts
 from sensorstream.errors import Contradiction, Inconsistent, few, shortened
 from sensorstream.journal.message import TakeMessage
 from sensorstream.journal.records import Effects, MessageStatus, OntologyVersion, Record, Settled
 from sensorstream.journal.takeover import PutOntology
-from sensorstream.model.events import Alert, Cleared, Departure, Ended
+from sensorstream.model.events import Alert, Cleared, Departure, Ended, Status
 
 
 def facts_of(outcome: Outcome) -> dict[str, Any]:
@@ -39,10 +40,14 @@ def facts_of(outcome: Outcome) -> dict[str, Any]:
     }
 
 
-def effects_of(records: Sequence[Record], outcomes: Sequence[Outcome]) -> Effects:
+def effects_of(
+    records: Sequence[Record],
+    outcomes: Sequence[Outcome],
+    more: Mapping[int, Mapping[str, str]] = MappingProxyType({}),
+) -> Effects:
     """The effects of a group of entries, for one transaction. The effects of a held message belong
     to the entry that released it: effects are stored once because their entry passes the watermark
-    once.
+    once. ``more`` are further facts of messages, by number.
     """
     every = [each for outcome in outcomes for each in in_order(outcome)]
     departures: list[Departure] = []
@@ -63,7 +68,9 @@ def effects_of(records: Sequence[Record], outcomes: Sequence[Outcome]) -> Effect
                 record.seq,
                 *_told(outcome),
                 outcome.degraded,
-                facts_of(outcome) if record.kind == TakeMessage.kind else None,
+                {**facts_of(outcome), **more.get(record.seq, {})}
+                if record.kind == TakeMessage.kind
+                else None,
             )
             for record, outcome in zip(records, outcomes, strict=True)
         ),

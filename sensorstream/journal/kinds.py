@@ -6,13 +6,13 @@ from collections.abc import Container, Mapping
 from datetime import datetime
 from typing import Final
 
-from sensorstream.engine.outcome import Outcome, Status
+from sensorstream.engine.outcome import Outcome
 from sensorstream.errors import HistoryError
 from sensorstream.journal import message, notice, registration, takeover
 from sensorstream.journal.entry import Entry, Target
 from sensorstream.journal.message import TakeMessage
 from sensorstream.journal.records import Record, message_id
-from sensorstream.model.events import Message
+from sensorstream.model.events import Message, Status
 from sensorstream.model.timeline import Instant
 
 _MODULES: Final = (message, takeover, notice, registration)

@@ -9,9 +9,10 @@ from hashlib import sha256
 from typing import ClassVar, Final, Self
 
 from sensorstream.engine.message_reading import Arrived, ReadMessage, UnmappedMessage
-from sensorstream.engine.outcome import Outcome, Status
+from sensorstream.engine.outcome import Outcome
 from sensorstream.journal.entry import Entry, Target, json_content, number_stays
 from sensorstream.journal.records import Record
+from sensorstream.model.events import Status
 from sensorstream.model.frozen import frozen
 from sensorstream.model.terms import term
 from sensorstream.model.timeline import Instant

@@ -7,14 +7,15 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from functools import lru_cache
 from hashlib import sha256
-from typing import Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from sensorstream.engine.engine_queries import EngineReport
-from sensorstream.engine.outcome import Status
 from sensorstream.errors import Contradiction, HistoryError
-from sensorstream.model.events import Alert, Cleared, Departure, Ended, Message
+from sensorstream.model.events import Alert, Cleared, Departure, Ended, Message, Status
 from sensorstream.model.frozen import frozen
 from sensorstream.model.timeline import Instant, Timeline
+
+if TYPE_CHECKING:  # readers of the journal do not need the engine
+    from sensorstream.engine.engine_queries import EngineReport
 
 _REMEMBERED: Final = 4096
 """Ids whose numbers are remembered: each is asked for by all statements of its message."""

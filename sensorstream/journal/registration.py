@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from typing import ClassVar, Final, Self
 
 from sensorstream.engine.notices import STOPPED
-from sensorstream.engine.outcome import Outcome, Status
+from sensorstream.engine.outcome import Outcome
 from sensorstream.errors import QueryConflict, QueryError, SensorStreamError, UnknownQuery
 from sensorstream.journal.entry import Change, Entry, Target, json_content
 from sensorstream.journal.records import Record
-from sensorstream.model.events import Cleared, Message
+from sensorstream.model.events import Cleared, Message, Status
 from sensorstream.model.webhook_definition import WebhookDefinition
 
 MOST_QUERIES: Final = 1000
@@ -40,7 +40,8 @@ def checked_name(name: str) -> str:
 @dataclass(frozen=True, slots=True)
 class RegisterQuery(Change):
     """The start of a continuous query; with ``replaces``, instead of one of this name, if there is
-    one. ``by`` is who sent it; empty if that is not known.
+    one. ``by`` is who sent it; empty if that is not known. ``found``: what the query finds at its
+    start raises its alerts, as if it came.
     """
 
     kind: ClassVar[str] = "query"
@@ -49,10 +50,11 @@ class RegisterQuery(Change):
     text: str
     by: str = ""
     replaces: bool = False
+    found: bool = False
 
     def encode(self) -> tuple[bytes, str]:
         told = {"query": self.text, "by": self.by, "replaces": self.replaces}
-        return json_content(told), self.name
+        return json_content({**told, "found": True} if self.found else told), self.name
 
     @classmethod
     def decode(cls, content: bytes, source: str) -> Self:
@@ -61,7 +63,8 @@ class RegisterQuery(Change):
         if not text.startswith('{"query":'):
             return cls(source, text)
         told = json.loads(text)
-        return cls(source, told["query"], told["by"], told["replaces"])
+        kept = told["query"], told["by"], told["replaces"]
+        return cls(source, *kept, told.get("found", False))
 
     def check(self, target: Target) -> None:
         """Check that the query can be registered.
@@ -80,8 +83,10 @@ class RegisterQuery(Change):
         target.engine.queries.check(self.name, self.text, replaces=self.replaces)
 
     def make(self, target: Target, message: Message) -> Outcome:
-        queries = target.engine.queries
-        queries.register(self.name, self.text, message.id, replaces=self.replaces)
+        engine = target.engine
+        now = message.received if engine.now is None else engine.now
+        at, told = now if self.found else None, (self.name, self.text, message.id)
+        engine.queries.register(*told, replaces=self.replaces, found=at)
         return _outcome(target, message, self.name)
 
     def fails_now(self, target: Target, record: Record, error: SensorStreamError) -> None:
@@ -148,8 +153,10 @@ def _outcome(target: Target, message: Message, name: str) -> Outcome:
     engine = target.engine
     now = engine.now or 0
     stopped = Cleared("", STOPPED, name, now, message.id)
-    over = engine.queries.alerts.over(message.id, now, 0)
-    return Outcome(message, Status.ACCEPTED, cleared=(stopped, *over))
+    alerts = engine.queries.alerts
+    over = alerts.over(message.id, now, 0)
+    found, ended = alerts.raised(message.id, 0)
+    return Outcome(message, Status.ACCEPTED, alerts=found, cleared=(stopped, *over, *ended))
 
 
 def stops_of(target: Target, at: int) -> list[QueryStopped]:

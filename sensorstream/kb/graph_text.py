@@ -11,6 +11,7 @@ Source: RDF 1.1 N-Triples, sections 2 and 7; RDF 1.1 Turtle, section 6.5.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import Final, TypeVar, cast
 
 import pyoxigraph as ox
@@ -25,6 +26,8 @@ _T = TypeVar("_T", bound=Term)
 MOST_TERMS: Final = 20_000
 """The most terms in the cache; a full cache is emptied."""
 
+_BRACKET: Final = re.compile(rb'"(?:[^"\\]|\\.)*"?|[\[\]{}]', re.S)
+_DEEPEST: Final = 256
 _IRI: Final = r'<[^<>"{}|^`\\\x00-\x20]*>'
 _LITERAL: Final = rf'"[^"\\\r\n]*(?:\\.[^"\\\r\n]*)*"(?:\^\^{_IRI}|@[A-Za-z]+(?:-[A-Za-z0-9]+)*)?'
 _NAME: Final = re.compile(rf"({_IRI})")
@@ -162,6 +165,30 @@ def _parsed(text: str) -> list[ox.Quad]:
     except UnicodeEncodeError as error:
         raise SyntaxError(f"half of a surrogate pair at character {error.start}") from None
     return list(ox.parse(encoded, ox.RdfFormat.TURTLE))
+
+
+def syntax_of(media_type: str) -> ox.RdfFormat:
+    """The format of pyoxigraph for a media type of :data:`.RDF_FORMATS`."""
+    found = ox.RdfFormat.from_media_type(media_type)
+    assert found is not None
+    return found
+
+
+def quads_in(content: bytes, syntax: ox.RdfFormat, base: str | None = None) -> Iterator[ox.Quad]:
+    """The statements of a text. JSON may not be nested deeper than XML: contexts in contexts cost
+    their square, and graphs in graphs the whole stack.
+
+    Raises:
+        SyntaxError: it is not in this syntax.
+    """
+    depth = 0
+    for found in _BRACKET.finditer(content) if syntax == ox.RdfFormat.JSON_LD else ():
+        at, sign = found.start(), found[0]
+        depth += (sign in b"[{") - (sign in b"]}")
+        if depth > _DEEPEST:
+            place = content.count(b"\n", 0, at) + 1, at - content.rfind(b"\n", 0, at)
+            raise SyntaxError(f"nested deeper than {_DEEPEST}", (None, *place, None))
+    yield from ox.parse(content, format=syntax, base_iri=base)
 
 
 def renamed(term: OxigraphTerm, blank: str) -> Term:

@@ -14,22 +14,23 @@ import pyoxigraph as ox
 from lxml import etree
 
 from sensorstream.errors import LanguageError, Position
+from sensorstream.kb.graph_text import syntax_of
 from sensorstream.language.syntax import Hole
 from sensorstream.mapping import xpath
 from sensorstream.mapping.xml_document import Element
+from sensorstream.model.rdf_formats import RDF_FORMATS
 from sensorstream.model.vocabulary import SENSORSTREAM
 
 _XSL: Final = "http://www.w3.org/1999/XSL/Transform"
 _MESSAGE: Final = f"{{{SENSORSTREAM}}}message"
 _DECLARED: Final = ("path", "source", "at", "transformation")
 _MOST_PREFIXES: Final = 200
+_XML: Final = RDF_FORMATS["rdfxml"][0]
 _FORMATS: Final = {
-    ("xml", ""): ox.RdfFormat.RDF_XML,
-    ("xml", "application/rdf+xml"): ox.RdfFormat.RDF_XML,
-    ("text", ""): ox.RdfFormat.TURTLE,
-    ("text", "text/turtle"): ox.RdfFormat.TURTLE,
-    ("text", "application/n-triples"): ox.RdfFormat.N_TRIPLES,
+    "xml": {"": _XML, _XML: _XML},
+    "text": {"": "text/turtle"} | {each: each for each, _ in RDF_FORMATS.values() if each != _XML},
 }
+"""The media types of RDF by method and ``media-type`` of the output."""
 # A message must give the same result each time it is mapped.
 _CHANGING: Final = (
     ("http://exslt.org/dates-and-times", r"[\w-]+\(\s*\)", "reads the clock"),
@@ -165,15 +166,15 @@ def _format(tree: Element, file: str) -> ox.RdfFormat:
     if output is None:
         return ox.RdfFormat.RDF_XML
     method, media_type = output.get("method", "xml"), output.get("media-type", "")
-    found = _FORMATS.get((method, media_type))
+    found = _FORMATS.get(method, {}).get(media_type)
     if found is None:
         raise _fault(
             file,
             output,
             f"output {method} {media_type}".rstrip()
-            + ": expected xml (RDF/XML), or text as text/turtle or application/n-triples",
+            + f": expected xml (RDF/XML), or text as {', '.join(filter(None, _FORMATS['text']))}",
         )
-    return found
+    return syntax_of(found)
 
 
 def _declared(tree: Element, file: str) -> Element | None:

@@ -15,6 +15,7 @@ import pyoxigraph as ox
 from lxml import etree
 
 from sensorstream.errors import MappingError, Position, TermError
+from sensorstream.kb.graph_text import quads_in
 from sensorstream.kb.oxigraph_terms import from_oxigraph
 from sensorstream.language.syntax import Hole
 from sensorstream.mapping import xpath
@@ -137,7 +138,9 @@ class _Transformation:
             return
         labels: dict[Term, BlankNode] = {}
         try:
-            for quad in ox.parse(output, format=self._stylesheet.format):
+            for quad in quads_in(output, self._stylesheet.format):
+                if quad.graph_name != ox.DefaultGraph():
+                    raise TermError(f"its output names a graph, {quad.graph_name}: expected none")
                 subject, predicate, value = (
                     self._own(from_oxigraph(part), labels, harvest)
                     for part in (quad.subject, quad.predicate, quad.object)

@@ -85,6 +85,26 @@ class Message:
     source: str = ""
 
 
+class Status(Enum):
+    """The way a message was taken; the journal keeps it."""
+
+    ACCEPTED = "accepted"
+    UNMATCHED = "unmatched"
+    """Kept, but no mapping rule matched it."""
+    HELD = "held"
+    """Mapped, but an earlier message may still come: it waits for its turn."""
+    LATE = "late"
+    """Something later was taken in already: it went to history, not into the window."""
+    PARTIAL = "partial"
+    """Of a document of several messages some were taken in; it is kept with the others' reasons."""
+    JOURNALLED = "journalled"
+    """Kept; another process takes it in. The journal itself never has this status."""
+    REJECTED = "rejected"
+    """Kept, but it could not be taken in; the knowledge base is as before."""
+    SKIPPED = "skipped"
+    """Kept, but passed over, in each replay too: it took too long, or brought the engine down."""
+
+
 @frozen
 class Event:
     """An RDF graph that holds from ``time`` to ``end`` (design section 3; paper section 4, eq. 6).

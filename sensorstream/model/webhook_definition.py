@@ -13,8 +13,10 @@ from typing import Any, ClassVar, Final, Literal, Self, TypeAlias, get_args
 
 from sensorstream.errors import WebhookError
 
-Format: TypeAlias = Literal["cloudevents", "alertmanager"]
-"""The formats of a webhook: CloudEvents, or the one of an Alertmanager."""
+Format: TypeAlias = Literal["cloudevents", "alertmanager", "ndjson", "csv", "jsonld", "trig"]
+"""The formats of a webhook: CloudEvents, the one of an Alertmanager, or CloudEvents whose reports
+are in a format of their own.
+"""
 FORMATS: Final[tuple[Format, ...]] = get_args(Format)
 CLOUD_EVENTS: Final = "cloudevents"
 ALERTMANAGER: Final = "alertmanager"
@@ -54,7 +56,8 @@ class WebhookContent:
     format: Format = field(
         default=CLOUD_EVENTS,
         metadata={
-            "description": "CloudEvents 1.0, or what an Alertmanager sends (version 4): alerts only"
+            "description": "CloudEvents 1.0, or what an Alertmanager sends (version 4): alerts "
+            "only; or the format of the reports in CloudEvents"
         },
     )
     changes: bool = field(

@@ -21,6 +21,7 @@ from sensorstream.model.regex import LONGEST_TEXT
 from sensorstream.model.terms import IRI, Literal, Term
 from sensorstream.network.ordering import order_text
 from sensorstream.sparql.algebra import Aggregate
+from sensorstream.sparql.place_functions import PLACE_AGGREGATES
 from sensorstream.sparql.values import RANKS, numeral, text
 
 _EXACT: Final = Context(prec=MAX_PREC, Emax=MAX_EMAX, Emin=MIN_EMIN)
@@ -54,7 +55,11 @@ class AggregationKind:
 
 def kind_of(aggregate: Aggregate, longest: float = LONGEST_TEXT) -> AggregationKind:
     """The kind of an aggregate of SPARQL; a text above ``longest`` is an error."""
-    found = _KINDS.get(aggregate.name) or _concatenation(aggregate.separator, longest)
+    name = aggregate.name
+    found = _KINDS.get(name) or _concatenation(aggregate.separator, longest)
+    if name in PLACE_AGGREGATES:
+        compute = PLACE_AGGREGATES[name].value
+        found = AggregationKind(Gathering, Gathering, lambda state: state.result(compute))
     if aggregate.distinct:
         make, result = found.make, found.result
         return AggregationKind(
@@ -313,6 +318,30 @@ class Concatenation:
         return Literal(
             self._separator.join(each for each in sorted(counts) for _ in range(counts[each]))
         )
+
+
+class Gathering:
+    """An aggregate of GeoSPARQL: it keeps the values, and is computed anew when asked for."""
+
+    __slots__ = ("_counts", "_errors")
+
+    def __init__(self) -> None:
+        self._counts: dict[Term, int] = {}
+        self._errors = 0
+
+    def take(self, value: Any, weight: int) -> None:
+        if value is None:
+            self._errors += weight
+            return
+        self._counts[value] = self._counts.get(value, 0) + weight
+        if not self._counts[value]:
+            del self._counts[value]
+
+    def result(self, compute: Callable[[Mapping[Term, int]], Term]) -> Term | None:
+        try:
+            return None if self._errors else compute(self._counts)
+        except TermError:
+            return None
 
 
 def _concatenation(separator: str | None, longest: float) -> AggregationKind:

@@ -24,26 +24,21 @@ import pyoxigraph as ox
 from lxml import etree
 
 from sensorstream.errors import OntologyError, Position, TermError
+from sensorstream.kb.graph_text import quads_in, syntax_of
 from sensorstream.kb.oxigraph_terms import triple_from_oxigraph
+from sensorstream.model.rdf_formats import RDF_FORMATS, RDF_TYPES
 from sensorstream.model.terms import IRI, Triple
 from sensorstream.model.vocabulary import OWL
 from sensorstream.reasoning.functional_syntax import read_functional
 from sensorstream.reasoning.owl_xml import read_owl_xml
 
-_TURTLE_SUFFIXES: Final = frozenset({".ttl", ".turtle", ".n3"})
-_NTRIPLES_SUFFIXES: Final = frozenset({".nt", ".ntriples"})
-_JSON_SUFFIXES: Final = frozenset({".jsonld", ".json"})
-_XML_SUFFIXES: Final = frozenset({".rdf", ".owl", ".owx", ".xml"})
+_JSON_SUFFIXES: Final = frozenset(RDF_FORMATS["jsonld"][1])
+_XML_SUFFIXES: Final = frozenset((*RDF_FORMATS["rdfxml"][1], ".owx"))
 _FUNCTIONAL_SUFFIXES: Final = frozenset({".ofn", ".fss"})
-_SUFFIXES: Final = (
-    _TURTLE_SUFFIXES | _NTRIPLES_SUFFIXES | _JSON_SUFFIXES | _XML_SUFFIXES | _FUNCTIONAL_SUFFIXES
-)
+_SUFFIXES: Final = RDF_TYPES.keys() | _XML_SUFFIXES | _FUNCTIONAL_SUFFIXES
 MEDIA_TYPES: Final = {
-    "text/turtle": ".ttl",
-    "application/n-triples": ".nt",
-    "application/rdf+xml": ".rdf",
+    **{media_type: ends[0] for media_type, ends in RDF_FORMATS.values()},
     "application/owl+xml": ".owx",
-    "application/ld+json": ".jsonld",
     "text/owl-functional": ".ofn",
 }
 """The formats of ontologies that come without a file name, and the suffix of each."""
@@ -74,8 +69,6 @@ _PACKED: Final = (
     (b"BZh", "bzip2"),
     (b"\xfd7z", "xz"),
 )
-_BRACKET: Final = re.compile(rb'"(?:[^"\\]|\\.)*"|[\[\]{}]', re.S)
-_DEEPEST: Final = 256
 _QUOTED: Final = re.compile(r"'([^']+)'")
 
 
@@ -129,10 +122,9 @@ def parse_document(file: Path, content: bytes) -> Iterator[Triple]:
     if suffix in _FUNCTIONAL_SUFFIXES or _FUNCTIONAL.match(head):
         return read_owl_xml(file, read_functional(file, text.decode()))
     if suffix in _JSON_SUFFIXES or (suffix in _XML_SUFFIXES and _JSON.match(head)):
-        _check_depth(file, text)
         return _parse_rdf(file, text, ox.RdfFormat.JSON_LD)
-    kind = ox.RdfFormat.N_TRIPLES if suffix in _NTRIPLES_SUFFIXES else ox.RdfFormat.TURTLE
-    return _parse_rdf(file, text, kind)
+    kind = "text/turtle" if suffix in _XML_SUFFIXES else RDF_TYPES[suffix]
+    return _parse_rdf(file, text, syntax_of(kind))
 
 
 def _encoding(content: bytes) -> str | None:
@@ -156,20 +148,6 @@ def _as_utf8(file: Path, content: bytes, encoding: str | None) -> bytes:
             position=Position(str(file), line, column),
         ) from None
     return text.encode() if encoding else content
-
-
-def _check_depth(file: Path, content: bytes) -> None:
-    """Refuse JSON that is nested deeper than XML may be: contexts in contexts cost its square."""
-    depth = 0
-    for found in _BRACKET.finditer(content):
-        sign = found[0]
-        depth += (sign in b"[{") - (sign in b"]}")
-        if depth > _DEEPEST:
-            line = content.count(b"\n", 0, found.start()) + 1
-            column = found.start() - content.rfind(b"\n", 0, found.start())
-            raise OntologyError(
-                f"nested deeper than {_DEEPEST}", position=Position(str(file), line, column)
-            )
 
 
 def _parse_xml_document(file: Path, content: bytes) -> Iterator[Triple]:
@@ -203,7 +181,7 @@ def parse_xml(file: Path, content: bytes) -> etree._Element:
 def _parse_rdf(file: Path, content: bytes, kind: ox.RdfFormat) -> Iterator[Triple]:
     base = file.resolve().as_uri()
     try:
-        for quad in ox.parse(input=content, format=kind, base_iri=base):
+        for quad in quads_in(content, kind, base):
             if quad.graph_name != ox.DefaultGraph():
                 raise OntologyError(
                     f"{file}: has a graph with a name ({quad.graph_name}): expected one graph"

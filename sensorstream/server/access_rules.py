@@ -10,6 +10,7 @@ from typing import Any, Final
 from anyio import CancelScope
 from anyio.to_thread import run_sync
 from starlette.requests import Request
+from starlette.responses import Response
 from starlette.routing import compile_path
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -41,6 +42,7 @@ class AccessRule:
     trace: AuditTrace = AuditTrace.NONE
 
 
+NO_UPDATE: Final = "updates are refused: the cache changes by messages and rules only"
 _OPEN: Final = AccessRule(())
 _NEEDS: Final[Mapping[Needs, AccessRule]] = {
     "nothing": _OPEN,
@@ -65,6 +67,10 @@ _OTHERS: Final[Mapping[tuple[str, str], Needs]] = {
     ("POST", "/soap"): "ingest",
     ("GET", "/sparql"): "ask",
     ("GET", "/sparql/plan"): "ask",
+    ("GET", "/graphs"): "ask",
+    ("GET", "/graphs/{name}"): "ask",
+    ("GET", "/sensorthings/v1.1"): "read",
+    ("GET", "/sensorthings/v1.1/{path}"): "ask",
     ("GET", "/alerts/stream"): "read",
     ("GET", "/individuals"): "read",
     ("GET", "/rules/{name}/versions"): "read",
@@ -97,7 +103,10 @@ class RoutedOperations:
             known.setdefault(path, {})[method] = rule
         self._exact = {path: told for path, told in known.items() if "{" not in path}
         self._patterns = [
-            (compile_path(path)[0], path, told) for path, told in known.items() if "{" in path
+            # As the description has it; the route takes slashes, too.
+            (compile_path(path.replace("{path}", "{path:path}"))[0], path, told)
+            for path, told in known.items()
+            if "{" in path
         ]
 
     def find(self, path: str) -> tuple[str, Mapping[str, AccessRule]]:
@@ -139,7 +148,7 @@ class Guard:
             app = respond(http_problem(404))
         elif rules and rule is None and self._access.needed:
             # A path with a parameter, whose operations are others, might match, too.
-            app = respond(http_problem(405), {"Allow": allowed(scope["path"])})
+            app = refused_method(scope["path"])
         elif rule is not None and rule.roles and not user.roles.intersection(rule.roles):
             has = ", ".join(sorted(user.roles)) or "none"
             needed = " or ".join(rule.roles)
@@ -275,10 +284,23 @@ def security_of(document: dict[str, Any], issuer: str) -> None:
             ]
 
 
-def allowed(path: str) -> str:
-    """The methods of a path, of all its operations together."""
+def read_methods(path: str) -> tuple[str, ...]:
+    """The methods of a path by which the role query reads and asks, or everybody reads."""
+    found = [
+        method
+        for method, rule in OPERATIONS.find(path)[1].items()
+        if rule.roles in ((), (Role.QUERY,))
+        and (method == "GET" or rule.trace is AuditTrace.QUESTION)
+    ]
+    return (*found, "HEAD") if "GET" in found else tuple(found)
+
+
+def refused_method(path: str) -> Response:
+    """The answer to a method that none of the operations of a path has."""
     known = set(OPERATIONS.find(path)[1]) or {"GET"}
-    return ", ".join(sorted(known | ({"HEAD"} if "GET" in known else set())))
+    allowed = ", ".join(sorted(known | ({"HEAD"} if "GET" in known else set())))
+    why = NO_UPDATE if path.startswith(("/graphs", "/sparql")) else ""
+    return respond(http_problem(405, why), {"Allow": allowed})
 
 
 OPERATIONS: Final = RoutedOperations(RULES)

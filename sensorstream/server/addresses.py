@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
@@ -9,12 +10,15 @@ from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address
 from typing import Final
 from urllib.parse import urlsplit
 
+from starlette.datastructures import Headers
+from starlette.middleware.cors import CORSMiddleware
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from sensorstream.access.roles import NOBODY, Identity
 from sensorstream.app.application import Application
 from sensorstream.app.life.entry_queue import MessageSender
 from sensorstream.errors import SettingsError
+from sensorstream.server.access_rules import read_methods
 from sensorstream.server.problems import Problem, http_problem, respond
 from sensorstream.settings.settings import Network
 
@@ -76,7 +80,10 @@ def sender_of(scope: Scope) -> MessageSender:
     return MessageSender(client_of(host) if user.kind == "anonymous" else str(user), str(port))
 
 
+EVERY: Final = "*"
+"""All sites, in server.read_origins."""
 _READS: Final = ("GET", "HEAD")
+_METHODS: Final = (*_READS, "POST", "PUT", "DELETE")
 _SITES_REMEMBERED: Final = 256
 _LOCAL: Final = "localhost"
 
@@ -85,7 +92,8 @@ class KnownSites:
     """ASGI middleware: refuses requests to other names, and changes by pages of other sites.
 
     ``names`` are host names of the server; without any, one that listens on a loopback address has
-    those of this machine, and another one has all. ``origins`` are sites whose pages may use it.
+    those of this machine, and another one has all. ``origins`` are sites whose pages may use it,
+    ``readers`` those whose pages may ask, too.
 
     A page of any site can make its visitor's browser send requests to a server on the visitor's
     machine or network. It cannot change the headers ``Host`` and ``Origin`` of them. By *DNS
@@ -95,12 +103,18 @@ class KnownSites:
     """
 
     def __init__(
-        self, app: ASGIApp, host: str, names: Sequence[str], origins: Sequence[str]
+        self,
+        app: ASGIApp,
+        host: str,
+        names: Sequence[str],
+        origins: Sequence[str],
+        readers: Sequence[str] = (),
     ) -> None:
         self._app = app
         self._open = not names and not is_loopback(host)
         self._names = frozenset(map(_plain, (*names, host)))
         self._origins = frozenset(origins)
+        self._readers = frozenset(readers)
         self._is_ours = lru_cache(_SITES_REMEMBERED)(self._check)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -125,6 +139,10 @@ class KnownSites:
             return http_problem(421, told)
         if origin is None or scope["method"] in _READS or origin in self._origins:
             return None
+        if not self._readers.isdisjoint((origin, EVERY)) and (
+            scope["method"] == "OPTIONS" or scope["method"] in read_methods(scope["path"])
+        ):
+            return None
         if origin.lower() in (f"http://{host}".lower(), f"https://{host}".lower()):
             return None
         told = f"pages of '{origin[:200]}' may only read: server.origins names those that may more"
@@ -141,6 +159,44 @@ class KnownSites:
         return self._open or is_loopback(name) or _plain(name) in self._names
 
 
+class SharedAnswers:
+    """ASGI middleware: lets pages of other sites see answers (CORS). Those of ``origins`` may use
+    every method, those of ``readers`` may read and ask; none sends the cookies of its visitor.
+
+    Source: Fetch Standard, section 3.3.
+    """
+
+    def __init__(
+        self,
+        app: ASGIApp,
+        origins: Sequence[str],
+        readers: Sequence[str],
+        exposed: Sequence[str],
+    ) -> None:
+        self._app = app
+        self._origins = origins
+        self._readers = readers
+        self._exposed = exposed
+        self._of: dict[tuple[str, ...], CORSMiddleware] = {}
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        origin = Headers(scope=scope).get("origin")
+        used = origin in self._origins
+        methods = _METHODS if used else read_methods(scope["path"]) if origin is not None else ()
+        if not methods:
+            await self._app(scope, receive, send)
+            return
+        if methods not in self._of:
+            self._of[methods] = CORSMiddleware(
+                self._app,
+                allow_origins=self._origins if used else self._readers,
+                allow_methods=methods,
+                allow_headers=["*"],
+                expose_headers=self._exposed,
+            )
+        await self._of[methods](scope, receive, send)
+
+
 def is_loopback(host: str) -> bool:
     """Whether a name or an address means the machine itself."""
     name = _plain(host)
@@ -150,13 +206,17 @@ def is_loopback(host: str) -> bool:
         return name == _LOCAL or name.endswith(f".{_LOCAL}")
 
 
-def check_origins(origins: Sequence[str]) -> Sequence[str]:
-    """The origins as browsers write them.
+def check_origins(
+    origins: Sequence[str], setting: str = "server.origins", every: str = ""
+) -> Sequence[str]:
+    """The origins of a setting as browsers write them; ``every`` may stand among them, too.
 
     Raises:
         SettingsError: one is not ``scheme://host`` or ``scheme://host:port``.
     """
     for each in origins:
+        if each == every:
+            continue
         try:
             told = urlsplit(each)
             fits = bool(told.hostname) and each == f"{told.scheme}://{told.netloc}"
@@ -164,9 +224,25 @@ def check_origins(origins: Sequence[str]) -> Sequence[str]:
             fits = False
         if not fits or each != each.lower() or "@" in each or "*" in each:
             raise SettingsError(
-                f"server.origins: expected sites such as https://map.example.org, not '{each}'"
+                f"{setting}: expected sites such as https://map.example.org, not '{each}'"
             )
     return origins
+
+
+_TILES: Final = re.compile(r"https?://(?:\{s\}\.)?[\w.-]+(?::\d+)?/[^\s\"';<>]*")
+
+
+def check_tiles(address: str) -> str:
+    """The address of pictures of the ground; "" for none.
+
+    Raises:
+        SettingsError: it is no address with ``{z}``, ``{x}`` and ``{y}``.
+    """
+    fits = _TILES.fullmatch(address) and all(each in address for each in ("{z}", "{x}", "{y}"))
+    if address and not fits:
+        expected = "https://tile.example.org/{z}/{x}/{y}.png"
+        raise SettingsError(f"server.map_tiles: expected an address as {expected}, not '{address}'")
+    return address
 
 
 def _plain(name: str) -> str:

@@ -46,7 +46,9 @@ _KEPT_BACK: Final = _OF_THE_HOP | {b"content-length", b"x-forwarded-for", b"x-fo
 class ConsoleProcess:
     """The process of the pages: it runs from the first request on."""
 
-    def __init__(self) -> None:
+    def __init__(self, tiles: str = "", credit: str = "") -> None:
+        """``tiles``: the address of pictures of the ground, with their ``credit``; "": none."""
+        self._ground = tiles, credit
         self._stack = contextlib.ExitStack()
         folder = self._stack.enter_context(own_folder("sensorstream-console-"))
         self.pages = folder / "pages"
@@ -85,7 +87,7 @@ class ConsoleProcess:
             self._process.close()
         self.pages.unlink(missing_ok=True)
         self._started = time.monotonic()
-        self._process = Child(_MODULE, str(self.pages), str(self.interface))
+        self._process = Child(_MODULE, str(self.pages), str(self.interface), *self._ground)
         return self._process
 
 

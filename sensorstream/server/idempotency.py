@@ -14,7 +14,7 @@ from starlette.requests import Request
 
 from sensorstream.app.application import Application
 from sensorstream.app.questions.message_questions import KnownOrigin
-from sensorstream.engine.outcome import Outcome, Status
+from sensorstream.engine.outcome import Outcome
 from sensorstream.errors import (
     Inconsistent,
     ReusedKey,
@@ -23,7 +23,7 @@ from sensorstream.errors import (
     error_of_data,
 )
 from sensorstream.journal.message import origin_of_key
-from sensorstream.model.events import Message
+from sensorstream.model.events import Message, Status
 from sensorstream.server.access_rules import user_of
 from sensorstream.server.operation_routes import TimingsBody, facts_answer, outcome_answer
 

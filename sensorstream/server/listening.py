@@ -18,7 +18,7 @@ from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from sensorstream.app.application import Application
-from sensorstream.server.addresses import with_mapped
+from sensorstream.server.addresses import check_tiles, with_mapped
 from sensorstream.server.console_proxy import ConsoleProcess, console
 from sensorstream.server.http_connection import Connections, Guarded, peer_of
 from sensorstream.server.problems import http_problem, respond
@@ -200,7 +200,8 @@ class Server(_Listening):
         given: Sequence[GivenSetting] = (),
     ) -> None:
         settings = application.settings
-        self._console = ConsoleProcess()
+        ground = settings.server
+        self._console = ConsoleProcess(check_tiles(ground.map_tiles), ground.map_credit)
         app = create_app(application, host, console(self._console), given)
         super().__init__(app, settings.limits, tls, settings.http.proxies)
         self._application = application

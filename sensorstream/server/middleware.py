@@ -16,7 +16,7 @@ from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from sensorstream.logs import concerning
+from sensorstream.logs import concerning, trace_facts
 from sensorstream.server.access_rules import OPERATIONS
 from sensorstream.server.problems import http_problem, respond
 
@@ -180,11 +180,12 @@ _VALID: Final = re.compile(rb"[A-Za-z0-9._-]{1,64}")
 class Named:
     """ASGI middleware: the name is the client's ``X-Request-Id``, or a new one without a valid one
     (up to 64 letters, digits and ``._-``). The answer and all lines of the log about the request
-    have it.
+    have it. ``traced``: a ``traceparent`` of the request is heeded, too.
     """
 
-    def __init__(self, app: ASGIApp) -> None:
+    def __init__(self, app: ASGIApp, *, traced: bool = False) -> None:
         self._app = app
+        self._traced = traced
         # They are no secret; the system's random bits for each would cost a change of threads.
         self._start = secrets.token_hex(4)
         self._count = itertools.count()
@@ -202,7 +203,11 @@ class Named:
                 message = {**message, "headers": [*own, (_FIELD, name), *more]}
             await send(message)
 
-        with concerning(request_id=name.decode()):
+        facts = {"request_id": name.decode()}
+        if self._traced:
+            told = dict(scope["headers"]).get(b"traceparent", b"")
+            facts |= trace_facts(told.decode("latin-1"))
+        with concerning(**facts):
             await self._app(scope, receive, named)
 
 

@@ -31,8 +31,10 @@ from sensorstream.model.timeline import Timeline
 Endpoint = TypeVar("Endpoint", bound=Callable[..., Any])
 
 # Whose clients add parameters of their own: SPARQL's (format, output, ...), and those that ask
-# for health and numbers.
-_OPEN: Final = frozenset({"/sparql", "/soap", "/healthz", "/readyz", "/metrics"})
+# for health and numbers; SensorThings refuses others in its own words.
+_OPEN: Final = frozenset(
+    {"/sparql", "/soap", "/healthz", "/readyz", "/metrics", "/sensorthings/v1.1/{path:path}"}
+)
 
 
 def routed(
@@ -196,7 +198,7 @@ class TimingsBody(BaseModel):
 
 
 class OutcomeBody(BaseModel):
-    """What became of one message."""
+    """The outcome of a message."""
 
     message_id: str = Field(examples=["m42"])
     status: str = Field(

@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 from http import HTTPStatus
 from typing import Any, Final
 
-from fastapi import FastAPI, Request
+from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel, Field
@@ -17,7 +17,14 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 
 from sensorstream import errors
-from sensorstream.errors import MOST, Contradiction, Position, SensorStreamError, shortened
+from sensorstream.errors import (
+    MOST,
+    Contradiction,
+    Position,
+    SensorStreamError,
+    address_of,
+    shortened,
+)
 from sensorstream.server.negotiation import media_type_of
 
 MEDIA_TYPE: Final = "application/problem+json"
@@ -101,12 +108,13 @@ _HTTP_CODES: Final[Mapping[int, str]] = {
     422: "invalid-request",
     431: "header-too-large",
     500: "internal",
+    501: "not-implemented",
     503: "unavailable",
 }
 
 
 class ContradictionBody(BaseModel):
-    """What cannot be true together: a minimal set unless `limits` says otherwise."""
+    """A contradiction: a minimal set of statements, unless `limits` says otherwise."""
 
     triples: list[str] = Field(description="assertions in N-Triples")
     axioms: list[str] = Field(description="the ontology's axioms in Manchester syntax")
@@ -114,7 +122,7 @@ class ContradictionBody(BaseModel):
 
 
 class ProblemBody(BaseModel):
-    """What every failed request answers (RFC 9457)."""
+    """The answer to a failed request (RFC 9457)."""
 
     type: str = Field(examples=["urn:sensorstream:error:malformed-message"])
     title: str
@@ -126,6 +134,10 @@ class ProblemBody(BaseModel):
     )
     contradiction: ContradictionBody | None = Field(
         default=None, description="what clashes, where that is the problem"
+    )
+    see: str = Field(
+        examples=["docs/use/mapping-rules.html#schemas"],
+        description="the page of the documents that says more, in the site of `sensorstream docs`",
     )
 
 
@@ -140,6 +152,7 @@ class Problem:
     position: Position | None = None
     message_id: str | None = None
     contradiction: Contradiction | None = None
+    see: str = address_of(errors.RequestRefused.page)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "detail", shortened(self.detail))
@@ -159,9 +172,8 @@ def problem_of(error: SensorStreamError) -> Problem:
     kind = next(each for each in type(error).__mro__ if each in _KINDS)
     status, title = _KINDS[kind]
     found = error.contradiction if isinstance(error, _CONTRADICTIONS) else None
-    return Problem(
-        error.code, title, status, error.message, error.position, error.message_id, found
-    )
+    told = error.message, error.position, error.message_id
+    return Problem(error.code, title, status, *told, found, address_of(error.page))
 
 
 def http_problem(status: int, detail: str = "") -> Problem:
@@ -221,20 +233,21 @@ def _said(fault: Mapping[str, Any]) -> str:
     return "Extra inputs are not permitted" if unknown else str(fault["msg"])
 
 
-def install(app: FastAPI, allowed: Callable[[str], str]) -> None:
-    """Answer every error of ``app`` by a problem document; ``allowed``: the methods of a path."""
+def install(app: FastAPI, refused_method: Callable[[str], Response]) -> None:
+    """Answer every error of ``app`` by a problem document; ``refused_method`` has that of a path to
+    a method that it has not.
+    """
 
     @app.exception_handler(SensorStreamError)
     async def own(_request: Request, error: SensorStreamError) -> JSONResponse:
         return refusal(error)
 
     @app.exception_handler(HTTPException)
-    async def http(request: Request, error: HTTPException) -> JSONResponse:
-        detail = error.detail if error.detail != HTTPStatus(error.status_code).phrase else ""
-        headers = error.headers
+    async def http(request: Request, error: HTTPException) -> Response:
         if error.status_code == 405:
-            headers = {**(headers or {}), "Allow": allowed(request.scope["path"])}
-        return respond(http_problem(error.status_code, detail), headers)
+            return refused_method(request.scope["path"])
+        detail = error.detail if error.detail != HTTPStatus(error.status_code).phrase else ""
+        return respond(http_problem(error.status_code, detail), error.headers)
 
     @app.exception_handler(RequestValidationError)
     async def invalid(request: Request, error: RequestValidationError) -> JSONResponse:

@@ -17,13 +17,12 @@ from fastapi.responses import HTMLResponse, RedirectResponse
 from fastapi.routing import APIRoute
 from fastapi.staticfiles import StaticFiles
 from starlette.applications import Starlette
-from starlette.middleware.cors import CORSMiddleware
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from sensorstream.app.application import Application
 from sensorstream.server import problems, soap
-from sensorstream.server.access_rules import Guard, allowed, security_of
-from sensorstream.server.addresses import KnownSites, check_origins
+from sensorstream.server.access_rules import Guard, refused_method, security_of
+from sensorstream.server.addresses import EVERY, KnownSites, SharedAnswers, check_origins
 from sensorstream.server.client_questions import QuestionTurns
 from sensorstream.server.console_proxy import PATH
 from sensorstream.server.middleware import HEADER, BodyLimit, Heads, Named, TimedAnswers
@@ -37,6 +36,7 @@ from sensorstream.server.rest import (
     queries_routes,
     questions_routes,
     rules_routes,
+    sensorthings_routes,
     versioned_routes,
     webhooks_routes,
     why_routes,
@@ -44,7 +44,6 @@ from sensorstream.server.rest import (
 )
 from sensorstream.settings.settings_file import GivenSetting
 
-_METHODS = ("GET", "HEAD", "POST", "PUT", "DELETE")
 _EXPOSED = ("Location", "Retry-After", "SensorStream-Origin", "ETag", HEADER)
 _SCRIPT = re.compile("<script>(.*?)</script>", re.DOTALL)
 _POLICY = (
@@ -70,6 +69,7 @@ _ROUTES = (
     rules_routes.routes,
     quarantine_routes.routes,
     queries_routes.routes,
+    sensorthings_routes.routes,
     health_routes.routes,
 )
 _PROBLEM = {
@@ -145,7 +145,7 @@ def create_app(
     app.state.given = given
     app.state.threads = CapacityLimiter(_WATCHING)
     application.health.watch(app.state.questions.parts)
-    problems.install(app, allowed)
+    problems.install(app, refused_method)
     _add_middleware(app, application, host)
     for routes in _ROUTES:
         app.include_router(routes)
@@ -169,19 +169,14 @@ def _add_middleware(app: FastAPI, application: Application, host: str | None) ->
     # It must see the paths as the routes do.
     app.add_middleware(Guard, access=application.access)
     app.add_middleware(BodyLimit, default=largest, limits=limits)
+    origins = check_origins(told.origins)
+    readers = check_origins(told.read_origins, "server.read_origins", EVERY)
+    if origins or readers:
+        app.add_middleware(SharedAnswers, origins, readers, _EXPOSED)
     app.add_middleware(queries_routes.EncodedNames)
     app.add_middleware(Heads)
-    origins = check_origins(told.origins)
-    if origins:
-        app.add_middleware(
-            CORSMiddleware,
-            allow_origins=origins,
-            allow_methods=_METHODS,
-            allow_headers=["*"],
-            expose_headers=_EXPOSED,
-        )
-    app.add_middleware(KnownSites, host or told.host, told.names, origins)
-    app.add_middleware(Named)
+    app.add_middleware(KnownSites, host or told.host, told.names, origins, readers)
+    app.add_middleware(Named, traced=application.traces is not None)
     app.add_middleware(TimedAnswers, application.metrics)
 
 

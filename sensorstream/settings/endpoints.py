@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
+from sensorstream.model.webhook_definition import ALERTMANAGER, CLOUD_EVENTS, FORMATS, Format
+
 
 def setting(
     default: Any,
@@ -175,6 +177,11 @@ class OutputSettings:
     type: str = setting("", "Where events go.", tuple(OUTPUT_TYPES), required=True)
     queries: tuple[str, ...] = setting((), "Continuous queries whose reports are sent too.")
     changes: bool = setting(False, "Whether what becomes of open alerts is sent too.")
+    format: str = setting(
+        CLOUD_EVENTS,
+        "The format of the reports in the events; cloudevents is JSON.",
+        [each for each in FORMATS if each != ALERTMANAGER],
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,3 +201,4 @@ class OutputSetting:
     queries: tuple[str, ...]
     options: OutputOptions
     changes: bool = False
+    format: Format = CLOUD_EVENTS

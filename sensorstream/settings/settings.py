@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Final, TypeAlias
 
 from sensorstream.logs import FORMATS, LEVELS
+from sensorstream.model.rdf_formats import RDF_ENDINGS
 from sensorstream.model.timeline import Timeline
 from sensorstream.model.waits import SilentSource
 from sensorstream.settings.endpoints import (
@@ -61,11 +62,11 @@ DOOR_POLICIES: Final = ["reject", "quarantine", "note"]
 class ShapeSettings:
     """``[shapes]``: what data must look like; see docs/use/shapes.md."""
 
-    files: tuple[Path, ...] = _setting((), "Files of shapes (SHACL): .ttl, .nt, .rdf.")
+    files: tuple[Path, ...] = _setting((), f"Files of shapes (SHACL): {RDF_ENDINGS}.")
     at_the_door: str = _setting(
         "note",
-        "A message that violates a shape: reject it with the reason, keep it in quarantine with "
-        "the whole report, or note it in its outcome.",
+        "A message that violates a shape: reject it for good, keep it in quarantine with the whole "
+        "report, or note it in its outcome.",
         DOOR_POLICIES,
     )
     live: bool = _setting(True, "Whether a violation in the window is an alert while it lasts.")
@@ -266,6 +267,13 @@ class ServerSettings:
     origins: tuple[str, ...] = _setting(
         (), "Web sites whose pages may use it, such as https://map.example.org."
     )
+    read_origins: tuple[str, ...] = _setting(
+        (), "Web sites whose pages may read and ask it, without more; * is every site."
+    )
+    map_tiles: str = _setting(
+        "", "Pictures of the ground for maps, as https://tile.example.org/{z}/{x}/{y}.png."
+    )
+    map_credit: str = _setting("", "The credit that their licence asks for, which maps show.")
     max_message_bytes: int = _setting(1_048_576, "The largest message accepted, in bytes.")
     max_depth: int = _setting(64, "The deepest nesting of elements accepted.")
 
@@ -304,6 +312,18 @@ class LogSettings:
 
     format: str = _setting("text", "How a line is written: text, or a JSON object.", FORMATS)
     level: str = _setting("warning", "What is written: this, and what is worse.", LEVELS)
+
+
+@dataclass(frozen=True, slots=True)
+class TraceSettings:
+    """``[traces]``: traces of messages for OpenTelemetry; see docs/operate/operations.md."""
+
+    endpoint: str = _setting(
+        "", "Address of a collector (OTLP over HTTP), as http://127.0.0.1:4318; empty: no traces."
+    )
+    share: float = _setting(
+        1.0, "The share of messages that are traced; a traceparent decides itself.", or_zero=True
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -431,11 +451,24 @@ class AlertSettings:
     )
 
 
+SPARK_OWN: Final = frozenset(
+    {
+        *("spark.master", "spark.app.name", "spark.python.daemon.module"),
+        *("spark.sql.ansi.enabled", "spark.sql.session.timeZone"),
+        *("spark.sql.redaction.options.regex", "spark.sql.streaming.stateStore.providerClass"),
+    }
+)
+"""Settings of Spark that answers, secrets and engines depend on: SensorStream sets them itself."""
+
+
 @dataclass(frozen=True, slots=True)
 class SparkSettings:
     """``[spark]``."""
 
     master: str = _setting("local[*]", "Spark's master: local[*], or spark://host:port.")
+    conf: tuple[tuple[str, str], ...] = _setting(
+        (), 'Settings of Spark, as { "spark.executor.memory" = "4g" }.'
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -474,6 +507,7 @@ class Settings:
     server: ServerSettings = ServerSettings()
     http: HttpSettings = HttpSettings()
     log: LogSettings = LogSettings()
+    traces: TraceSettings = TraceSettings()
     limits: LimitSettings = LimitSettings()
     webhooks: WebhookSettings = WebhookSettings()
     alerts: AlertSettings = AlertSettings()

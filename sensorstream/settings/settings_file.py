@@ -23,6 +23,7 @@ from sensorstream.settings.settings import (
     LISTED_SECTIONS,
     NAMED_SECTIONS,
     SECTIONS,
+    SPARK_OWN,
     Network,
     Settings,
 )
@@ -33,6 +34,7 @@ CLIENT_VARIABLES: Final = frozenset({"SENSORSTREAM_KEY", "SENSORSTREAM_CA"})
 _LINK: Final = re.compile(r"SENSORSTREAM_(SERVICE_(HOST|PORT)(_.*)?|PORT(_\d+_(TCP|UDP).*)?)")
 """What Kubernetes gives to every container beside a service with the name sensorstream."""
 _NAME: Final = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
+_ADDRESS: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +130,7 @@ def read_settings(
         for head, options in _listed("inputs", table, reading)
     )
     outputs = tuple(
-        OutputSetting(head.name, head.queries, options, head.changes)
+        OutputSetting(head.name, head.queries, options, head.changes, head.format)
         for head, options in _listed("outputs", table, reading)
     )
     _check_variables(reading)
@@ -300,6 +302,23 @@ def _texts(given: object, _folder: Path) -> tuple[str, ...]:
     return tuple(given)
 
 
+def _spark_conf(given: object, _folder: Path) -> tuple[tuple[str, str], ...]:
+    expected = 'expected names of Spark with values, { "spark.executor.memory" = "4g" }'
+    if isinstance(given, str):
+        parts = [each.partition("=") for each in given.split()]
+        given = {name.strip(): value.strip() for name, _, value in parts}
+    if not isinstance(given, dict):
+        raise TypeError(expected)
+    found: dict[str, str] = {}
+    for name, value in given.items():
+        if not re.fullmatch(r"spark(\.[\w-]+)+", name) or not isinstance(value, str | int | float):
+            raise TypeError(f"{expected}, each name and value in quotes")
+        if name in SPARK_OWN:
+            raise ValueError(f"{name} is SensorStream's own: expected other names")
+        found[name] = str(value).lower() if isinstance(value, bool) else str(value)
+    return tuple(found.items())
+
+
 def _networks(given: object, _folder: Path) -> tuple[Network, ...]:
     texts = given.replace(",", " ").split() if isinstance(given, str) else given
     if not isinstance(texts, list) or not all(isinstance(each, str) for each in texts):
@@ -313,6 +332,8 @@ def _networks(given: object, _folder: Path) -> tuple[Network, ...]:
 def _path(given: object, folder: Path) -> Path:
     if not isinstance(given, str):
         raise TypeError("expected a path in quotes")
+    if _ADDRESS.match(given):
+        raise ValueError("expected a path on this machine, which may be of a shared folder")
     return folder / given
 
 
@@ -355,6 +376,7 @@ _READERS: Final[Mapping[str, Callable[[object, Path], object]]] = {
     "tuple[Path, ...]": _paths,
     "tuple[str, ...]": _texts,
     "tuple[Network, ...]": _networks,
+    "tuple[tuple[str, str], ...]": _spark_conf,
     "Path": _path,
     "Path | None": lambda given, folder: None if given == "" else _path(given, folder),
     "str": _text,

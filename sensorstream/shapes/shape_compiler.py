@@ -285,7 +285,8 @@ class _Compiler:
                     continue
                 made = Template(component.pattern).substitute(fields)
                 message = _message(own, component.shown)
-                message = message or Template(component.message).substitute(fields)
+                plain = given.lexical if isinstance(given, Literal) else fields["p"]
+                message = message or Template(component.message).substitute(fields, p=plain)
                 yield _Constraint(
                     f"{SH}{_kind(parameter)}", made, message, component.shown, component.value
                 )

@@ -161,7 +161,7 @@ class ShapeGraph:
 
 
 def read_shapes(files: Sequence[Path]) -> ShapeGraph:
-    """Read files of shapes: Turtle, N-Triples or RDF/XML.
+    """Read files of shapes, in any format of RDF.
 
     Raises:
         ShapesError: a file cannot be read, with the line where it is known.

@@ -24,6 +24,7 @@ from sensorstream.history.view_definitions import (
 from sensorstream.installation import require
 from sensorstream.model.schema import Schema
 from sensorstream.model.timeline import Timeline
+from sensorstream.settings.settings import SparkSettings
 from sensorstream.spark.history_snapshot import HistoryPlace, snapshot_of
 from sensorstream.spark.launch import spark_session
 from sensorstream.spark.numerics import register
@@ -132,7 +133,7 @@ def run_spark_sql(
     *,
     schema: Schema,
     timeline: Timeline,
-    master: str,
+    at: SparkSettings,
     timeout: float,
     row_limit: int,
 ) -> SqlResult:
@@ -143,7 +144,7 @@ def run_spark_sql(
         text: one SELECT; names without a schema are the views of ``history``.
         schema: the ontology's, from which the views are made.
         timeline: the deployment's.
-        master: Spark's master.
+        at: Spark's master and settings.
         timeout: seconds that PostgreSQL may take to plan the query.
         row_limit: the most rows returned.
 
@@ -157,7 +158,7 @@ def run_spark_sql(
     require("spark", "SQL on Spark")
     # Before the start of a JVM, which is not needed for a text that cannot be answered.
     prepared = prepare(place.url, text, timeout=timeout)
-    with spark_session(master) as spark:
+    with spark_session(at) as spark:
         return ask(spark, place, view_definitions(schema, timeline), prepared, row_limit=row_limit)
 
 

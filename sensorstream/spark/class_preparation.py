@@ -13,6 +13,7 @@ from pyspark.sql.streaming import StatefulProcessor, StatefulProcessorHandle
 
 from sensorstream.errors import SparkError
 from sensorstream.processes.own_folders import own_folder
+from sensorstream.settings.settings import SparkSettings
 from sensorstream.spark.class_cache import cache_file, keep
 from sensorstream.spark.launch import STREAM_SETTINGS, spark_session
 
@@ -60,7 +61,8 @@ def prepare() -> Path:
     # In the same file system, so that it can be renamed.
     with own_folder("making-", cache.parent) as folder:
         made = folder / "classes.aot"
-        with spark_session("local[2]", {"spark.sql.shuffle.partitions": "2"}, made) as spark:
+        at = SparkSettings("local[2]", (("spark.sql.shuffle.partitions", "2"),))
+        with spark_session(at, classes=made) as spark:
             spark.dataSource.register(SampleRows)
             _ask(spark, folder / "answer")
             _stream(spark, folder / "state")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import re
 import shlex
 import sys
 from collections.abc import Iterator, Mapping
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING, Final
 
 from sensorstream.errors import SparkError
 from sensorstream.processes.own_folders import own_folder
+from sensorstream.settings.settings import SparkSettings
 from sensorstream.spark import class_cache
 
 if TYPE_CHECKING:
@@ -54,6 +56,7 @@ _LOCAL_ONLY: Final = (
     "spark.driver.host",
     "spark.sql.shuffle.partitions",
 )
+_MASTER: Final = re.compile(r"local(-cluster)?(\[[\d*, ]+\])?|spark://\S+:\d+\S*|yarn|k8s://\S+")
 _PATIENCE: Final = 30.0
 """Seconds that the JVM may take to end."""
 _PATIENCE_WITH_CLASSES: Final = 900.0
@@ -61,14 +64,14 @@ _PATIENCE_WITH_CLASSES: Final = 900.0
 
 @contextmanager
 def spark_session(
-    master: str,
+    at: SparkSettings,
     configuration: Mapping[str, str] = MappingProxyType({}),
     classes: Path | None = None,
 ) -> Iterator[SparkSession]:
     """Start Spark, and stop it at the end; about six seconds for a local one.
 
     Args:
-        master: ``local[*]``, or a cluster's ``spark://host:port``.
+        at: the master, ``local[*]`` or a cluster's ``spark://host:port``, and the user's settings.
         configuration: further settings of Spark.
         classes: a file that the JVM makes of its classes when it ends (:mod:`.class_cache`).
 
@@ -77,17 +80,17 @@ def spark_session(
     """
     with ExitStack() as stack:
         folder = stack.enter_context(own_folder("sensorstream-spark-"))
-        yield _start(master, folder, stack, configuration, classes)
+        yield _start(at, folder, stack, configuration, classes)
 
 
 def _start(
-    master: str,
+    at: SparkSettings,
     folder: Path,
     stack: ExitStack,
     further: Mapping[str, str],
     classes: Path | None,
 ) -> SparkSession:
-    from py4j.protocol import Py4JError
+    from py4j.protocol import Py4JError, Py4JJavaError
     from pyspark import SparkConf, SparkContext
     from pyspark.errors import PySparkException
     from pyspark.java_gateway import launch_gateway
@@ -101,6 +104,11 @@ def _start(
         "PYSPARK_PYTHON": sys.executable,
         "PYSPARK_DRIVER_PYTHON": sys.executable,
     }
+    master, given = at.master, dict(at.conf)
+    if not _MASTER.fullmatch(master):
+        raise SparkError(
+            f"spark.master: expected local[*], spark://HOST:PORT, yarn or k8s://URL, not '{master}'"
+        )
     local = master.startswith("local")
     settings = {n: v for n, v in _CONFIGURATION.items() if local or n not in _LOCAL_ONLY}
     java = class_cache.using() if classes is None else class_cache.making(classes)
@@ -109,6 +117,7 @@ def _start(
         # gains (first answer 12 s instead of 21 s on a busy machine).
         java.append("-XX:TieredStopAtLevel=1")
     java.append(f"-Dderby.system.home={folder}")
+    java += shlex.split(given.pop("spark.driver.extraJavaOptions", ""))
     settings |= {
         "spark.master": master,
         "spark.app.name": "SensorStream",
@@ -116,7 +125,7 @@ def _start(
         "spark.local.dir": str(folder / "work"),
         "spark.driver.extraJavaOptions": shlex.join(java),
     }
-    settings |= further
+    settings |= {**further, **given}
     configuration = SparkConf(loadDefaults=False).setAll(list(settings.items()))
     # The output of the JVM is kept in case it does not start.
     log = stack.enter_context((folder / "log").open("w+"))
@@ -128,7 +137,11 @@ def _start(
     except (Py4JError, PySparkException, OSError, RuntimeError, ValueError) as error:
         log.seek(0)
         last = "\n".join(log.read().splitlines()[-6:])
-        raise SparkError(f"cannot start Spark at {master}: {error}\n{last}") from error
+        told = str(error)
+        if isinstance(error, Py4JJavaError):
+            # Its text is a stack of Java, or asks a JVM that has ended.
+            told = str(error.java_exception).removeprefix("java.lang.").partition("\n")[0]
+        raise SparkError(f"cannot start Spark at {master}: {told}\n{last}") from error
     stack.callback(context.stop)
     return SparkSession(context)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import AbstractContextManager, ExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -69,7 +70,8 @@ class Session(AbstractContextManager["Session"]):
         self._place = HistoryPlace(url, settings.archive.folder)
         schema = deployed_ontology(settings.ontology).schema
         self._views = {each.name: each for each in view_definitions(schema, settings.time.timeline)}
-        self.spark = stack.enter_context(spark_session(master or settings.spark.master))
+        at = replace(settings.spark, master=master or settings.spark.master)
+        self.spark = stack.enter_context(spark_session(at))
         prepare_session(self.spark)
         self._state = stack.enter_context(ExitStack())
         self._defined: set[str] = set()

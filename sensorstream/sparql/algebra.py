@@ -186,10 +186,10 @@ class Aggregate(Frozen):
     """``name([DISTINCT] expression)``; it stands in a :class:`Group` only.
 
     ``expression`` is None for ``COUNT(*)``; ``separator`` is for GROUP_CONCAT; None: not given,
-    which means a space.
+    which means a space. An IRI names an aggregate of GeoSPARQL.
     """
 
-    name: OneOf["COUNT", "SUM", "MIN", "MAX", "AVG", "SAMPLE", "GROUP_CONCAT"]
+    name: OneOf["COUNT", "SUM", "MIN", "MAX", "AVG", "SAMPLE", "GROUP_CONCAT"] | IRI
     expression: Expression | None
     distinct: bool = False
     separator: str | None = None

@@ -1,6 +1,7 @@
 """The functions beyond SPARQL 1.1 that are named by an IRI, of terms to a term.
 
-The network and Oxigraph compute them alike; SQL has none of them.
+The network and Oxigraph compute them alike; SQL has none of them, see
+:mod:`sensorstream.history.asking.split_question`.
 """
 
 from __future__ import annotations
@@ -23,9 +24,11 @@ from sensorstream.model.xsd import (
     datetime_of,
     moment_text,
 )
+from sensorstream.sparql.algebra import Aggregate, FunctionCall
 from sensorstream.sparql.functions import Extension
-from sensorstream.sparql.place_functions import PLACE_FUNCTIONS
+from sensorstream.sparql.place_functions import GEOF, PLACE_AGGREGATES, PLACE_FUNCTIONS
 from sensorstream.sparql.values import boolean, time_of
+from sensorstream.sparql.walk import nodes
 
 LOCAL: Final = IRI("urn:sensorstream:function:local")
 DIVIDE: Final = IRI("urn:sensorstream:function:divide")
@@ -38,14 +41,14 @@ _ARGUMENTS: Final = ("no", "one argument", "two arguments", "three arguments")
 
 def fault_of_call(function: IRI, arguments: Sequence[object]) -> str:
     """The reason why a call of an extension never has a value; empty if it may have one."""
-    extension = EXTENSIONS.get(function)
+    extension = EXTENSIONS.get(function) or PLACE_AGGREGATES.get(function)
     if extension is None:
         return ""
     expected = len(extension.readers)
     if len(arguments) != expected:
         return f"expected {_ARGUMENTS[expected]}, not {len(arguments)}"
     try:
-        if function in PLACE_FUNCTIONS:
+        if function.startswith(GEOF):
             require("geo", "it")
         for read, argument in zip(extension.readers, arguments, strict=True):
             if isinstance(argument, IRI | Literal):
@@ -53,6 +56,17 @@ def fault_of_call(function: IRI, arguments: Sequence[object]) -> str:
     except (MissingExtra, TermError) as error:
         return error.message
     return ""
+
+
+def beyond_sql(tree: object) -> IRI | None:
+    """The name of an extension, or aggregate of GeoSPARQL, that a query or a part of it calls."""
+    for node in nodes(tree):
+        name = getattr(node, "function", getattr(node, "name", None))
+        if isinstance(node, FunctionCall | Aggregate) and (
+            name in EXTENSIONS or name in PLACE_AGGREGATES
+        ):
+            return IRI(name)
+    return None
 
 
 def _local(time: Term, there: ZoneInfo) -> Literal:

@@ -1,6 +1,7 @@
 """The functions of GeoSPARQL 1.1, under their own IRIs: one table, computed by shapely and pyproj.
 
-Results are in the reference system and the form of the first geometry.
+Results are in the reference system and the form of the first geometry; those of aggregates in the
+system and form that all have, else in CRS84.
 
 Source: OGC 22-047r1, sections 8.5 (forms), 8.6 (functions) and 9 (relations, as patterns of
 DE-9IM).
@@ -18,6 +19,7 @@ from sensorstream.errors import TermError
 from sensorstream.model import xsd
 from sensorstream.model.geometry import (
     CRS84,
+    MOST_CORNERS,
     Geometry,
     check_pairs,
     computed,
@@ -184,6 +186,33 @@ def _overlaid(name: str, one: Geometry, other: Geometry) -> Literal:
     return _written(made(computed(name, *shapes), one))
 
 
+def _gathered(name: str, members: Mapping[Term, int]) -> Literal:
+    """The value of an aggregate; ``members`` are its values, and how often each comes.
+
+    Raises:
+        TermError: one is no geometry, or all together have none, or too many corners.
+    """
+    # As often as it comes it makes a difference to the middle only.
+    times = members if name == "centroid" else dict.fromkeys(members, 1)
+    places = [place(each) for each in sorted(members, key=str) for _ in range(times[each])]
+    size = sum(each.size for each in places)
+    if not 0 < size <= MOST_CORNERS:
+        raise TermError(f"geometries of {size} corners together: expected 1 to {MOST_CORNERS}")
+    references = {each.reference for each in places}
+    is_json = all(each.is_json for each in places)
+    like = Geometry(None, references.pop() if len(references) == 1 else CRS84, is_json=is_json)
+    shapes = [each.shape_in(like.system) for each in places]
+    if len({each.has_z for each in shapes}) > 1 or any(map(_has_m, places)):
+        shapes = [computed("force_2d", each) for each in shapes]
+    if name == "union_all":
+        lines = sum(each.size for each in places if computed("get_dimensions", each.shape))
+        check_pairs(lines, lines)
+        return _written(made(computed(name, shapes), like))
+    whole = computed("geometrycollections", shapes)
+    options = {"ratio": _HULL_RATIO} if name == "concave_hull" else {}
+    return _written(made(computed(name, whole, **options), like))
+
+
 def _shaped(name: str, of: Geometry, *given: Any, **options: Any) -> Literal:
     found = computed(name, of.shape, *given, **options)
     if found is None:
@@ -317,6 +346,18 @@ _ROWS: Final[Mapping[str, tuple[str | None, tuple[_Reader, ...], Callable[..., L
         lambda of: _written(converted(of, CRS84, is_json=True)),
     ),
 }
+PLACE_AGGREGATES: Final[Mapping[str, Extension]] = {
+    IRI(f"{GEOF}{name}"): Extension(None, _ONE, partial(_gathered, function))
+    for name, function in (
+        ("aggBoundingBox", "envelope"),
+        ("aggBoundingCircle", "minimum_bounding_circle"),
+        ("aggCentroid", "centroid"),
+        ("aggConcaveHull", "concave_hull"),
+        ("aggConvexHull", "convex_hull"),
+        ("aggUnion", "union_all"),
+    )
+}
+"""Aggregates of one argument; a value is of a mapping from the terms to how often they come."""
 PLACE_FUNCTIONS: Final[Mapping[str, Extension]] = {
     IRI(f"{GEOF}{name}"): Extension(datatype, readers, value)
     for name, (datatype, readers, value) in _ROWS.items()

@@ -23,7 +23,6 @@ from sensorstream.errors import HistoryError
 from sensorstream.history.database import one_value, opened
 from sensorstream.history.effects_writer import waiting_keys
 from sensorstream.history.journal_rows import JournalRow, journal_rows
-from sensorstream.journal.message import PassTime
 from sensorstream.streaming.key_routing import CONTROLS, TIME, key_reader
 from sensorstream.streaming.worker_messages import pack
 
@@ -129,6 +128,9 @@ class JournalReader(DataSourceStreamReader):  # type: ignore[misc]
         return read(partition)
 
     def _woken(self, partition: SeqRange) -> Iterator[pa.RecordBatch]:
+        # With the engine, which takes long to import and is not needed for anything else.
+        from sensorstream.journal.message import PassTime
+
         after, upto = partition.after, partition.upto
         url, kinds = self._options["url"], (*CONTROLS, TIME)
         said = list(journal_rows(url, after, upto, kinds))

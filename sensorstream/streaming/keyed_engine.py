@@ -12,13 +12,15 @@ from typing import Final
 from sensorstream.app.control.rule_exchange import Exchange
 from sensorstream.app.control.wiring import Deployment, build_machine
 from sensorstream.engine.checkpoint import dump, load
-from sensorstream.engine.outcome import Outcome, Status
+from sensorstream.engine.outcome import Outcome
+from sensorstream.engine.query_alerts import KIND
 from sensorstream.history.effects_writer import EngineStanding
 from sensorstream.history.journal_rows import journal_rows, record_of
 from sensorstream.journal.entry_effects import effects_of
 from sensorstream.journal.kinds import replay
 from sensorstream.journal.message import PassTime, TakeMessage
 from sensorstream.journal.records import Effects, Record
+from sensorstream.model.events import Status
 from sensorstream.model.waits import Waits
 from sensorstream.streaming.key_routing import CONTROLS, TIME
 from sensorstream.streaming.worker_messages import EnginePlace
@@ -151,7 +153,9 @@ class KeyedEngine:
             if not own:
                 found = replace(found, statuses=())
                 if record.kind != TIME:
-                    found = replace(found, alerts=())
+                    # What ends for all engines is said there, too.
+                    own_keys = (a for a in found.alerts if a.kind == KIND and a.key is not None)
+                    found = replace(found, alerts=tuple(own_keys))
             effects.append(found)
         place = self.place
         last = max(upto, records[-1].seq if records else 0, place.last)

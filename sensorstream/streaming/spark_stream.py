@@ -148,8 +148,8 @@ def running_stream(settings: Settings, url: str, told: Told) -> Iterator[Running
             start_hosts(sockets, task, os.getpid())
         with ThreadPoolExecutor(1) as thread:
             shown = thread.submit(_show_views, url, settings, deployment.ontology.schema)
-            master = _patient(settings.spark.master)
-            spark = stack.enter_context(spark_session(master, _CONFIGURATION))
+            at = replace(settings.spark, master=_patient(settings.spark.master))
+            spark = stack.enter_context(spark_session(at, _CONFIGURATION))
             shown.result()
         query = _start(spark, settings, task, str(sockets), HistorySink(store, told), prefixes)
         stack.callback(query.stop)

@@ -8,12 +8,14 @@ from dataclasses import dataclass
 from multiprocessing.connection import Client, Connection, answer_challenge, deliver_challenge
 from pathlib import Path
 from socket import AF_UNIX, socket
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from sensorstream.history.effects_writer import EngineStanding
 from sensorstream.history.journal_rows import JournalRow
-from sensorstream.journal.takeover import PutRules
 from sensorstream.settings.settings import Settings
+
+if TYPE_CHECKING:  # a source of Spark does not need the engine
+    from sensorstream.journal.takeover import PutRules
 
 PROTOCOL: Final = 5
 

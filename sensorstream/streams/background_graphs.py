@@ -2,42 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final
+from typing import cast
 from urllib.parse import unquote, urlsplit
 
 import pyoxigraph as ox
 
 from sensorstream.errors import BackgroundError, Position, TermError
-from sensorstream.kb.graph_text import renamed
+from sensorstream.kb.graph_text import quads_in, renamed, syntax_of
 from sensorstream.kb.triple_index import TripleIndex
+from sensorstream.model.rdf_formats import RDF_TYPES
 from sensorstream.model.terms import IRI, Triple
 from sensorstream.sparql.algebra import Dataset
-
-_FORMATS: Final[Mapping[str, ox.RdfFormat]] = {
-    ".ttl": ox.RdfFormat.TURTLE,
-    ".n3": ox.RdfFormat.TURTLE,
-    ".nt": ox.RdfFormat.N_TRIPLES,
-    ".rdf": ox.RdfFormat.RDF_XML,
-    ".owl": ox.RdfFormat.RDF_XML,
-    ".xml": ox.RdfFormat.RDF_XML,
-}
 
 
 @dataclass(slots=True)
 class Background:
-    """RDF files as separate graphs; together they are the default graph.
+    """RDF files as separate graphs; together they are the default graph. The ``named`` graphs in
+    files of TriG, N-Quads and JSON-LD are graphs of their own besides.
 
     A query names a file by its ``file:`` IRI, or by any IRI that ends in the file's name, with this
     or another suffix. A query that names no file reads all of them.
     """
 
     files: dict[Path, TripleIndex] = field(default_factory=dict)
+    named: dict[IRI, TripleIndex] = field(default_factory=dict)
 
     def read(self, files: Sequence[Path]) -> None:
-        """Read Turtle, N-Triples or RDF/XML files, by suffix.
+        """Read files in a format of RDF, by suffix.
 
         Raises BackgroundError if a file cannot be read, with the line where it is known.
         """
@@ -45,9 +39,11 @@ class Background:
             if file.resolve() in self.files:
                 continue
             index = self.files[file.resolve()] = TripleIndex()
-            for triple in _triples(file, len(self.files)):
-                if triple not in index:
-                    index.add(triple)
+            for triple, graph in _statements(file, len(self.files)):
+                graphs = (self.named.setdefault(graph, TripleIndex()),) if graph else ()
+                for each in (index, *graphs):
+                    if triple not in each:
+                        each.add(triple)
 
     def triples(self) -> Iterator[Triple]:
         """The triples of all files, file by file; a triple may come several times."""
@@ -58,7 +54,7 @@ class Background:
         """The graphs of the files by ``file:`` IRI; a lookup finds a file by any of its names."""
         return _Graphs(self)
 
-    def named(self, dataset: Dataset, file: Path) -> dict[IRI, TripleIndex]:
+    def chosen(self, dataset: Dataset, file: Path) -> dict[IRI, TripleIndex]:
         """The graphs that GRAPH matches in a query: those of FROM NAMED, or all files without it.
 
         Raises BackgroundError if a FROM clause names a file that is not there.
@@ -69,7 +65,9 @@ class Background:
         return named or self.graphs()
 
     def find(self, name: IRI, clause: str, query: Path) -> TripleIndex:
-        """The file that a clause of a query names; raises BackgroundError if it cannot be read."""
+        """The graph that a clause of a query names; raises BackgroundError if it cannot be read."""
+        if found := self.named.get(name):
+            return found
         parts = urlsplit(name)
         last = unquote(parts.path.rsplit("/", 1)[-1])
         for path, index in self.files.items():
@@ -94,7 +92,8 @@ class _Graphs(dict[IRI, TripleIndex]):
     """Graphs of files by ``file:`` IRI; other names of a file find it too, but are not keys."""
 
     def __init__(self, background: Background) -> None:
-        super().__init__({IRI(path.as_uri()): each for path, each in background.files.items()})
+        files = {IRI(path.as_uri()): each for path, each in background.files.items()}
+        super().__init__({**files, **background.named})
         self._background = background
 
     def __missing__(self, name: IRI) -> TripleIndex:
@@ -104,17 +103,23 @@ class _Graphs(dict[IRI, TripleIndex]):
             raise KeyError(name) from error
 
 
-def _triples(file: Path, number: int) -> list[Any]:
-    kind = _FORMATS.get(file.suffix.lower())
+def _statements(file: Path, number: int) -> list[tuple[Triple, IRI | None]]:
+    """The triples of a file, each with the name of its graph."""
+    kind = RDF_TYPES.get(file.suffix.lower())
     if kind is None:
         raise BackgroundError(
-            f"{file}: unknown kind of file: expected one of {', '.join(sorted(_FORMATS))}"
+            f"{file}: unknown kind of file: expected one of {', '.join(sorted(RDF_TYPES))}"
         )
+    syntax, base = syntax_of(kind), file.resolve().as_uri()
+    found = []
     try:
-        parsed = ox.parse(input=file.read_bytes(), format=kind, base_iri=file.resolve().as_uri())
-        # Blank nodes of different files are different.
-        ends = ((q.subject, q.predicate, q.object) for q in parsed)
-        return [tuple(renamed(each, f"s{number}-") for each in triple) for triple in ends]
+        for quad in quads_in(file.read_bytes(), syntax, base):
+            parts = (quad.subject, quad.predicate, quad.object)
+            # Blank nodes of different files are different.
+            triple = cast(Triple, tuple(renamed(each, f"s{number}-") for each in parts))
+            name = quad.graph_name
+            found.append((triple, IRI(name.value) if isinstance(name, ox.NamedNode) else None))
+        return found
     except OSError as error:
         raise BackgroundError(f"{file}: cannot be read: {error.strerror}") from None
     except SyntaxError as error:

@@ -4,14 +4,24 @@ import json
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime
+from typing import Any, cast
 
 import pytest
 
-from sensorstream.alerts.alert_formats import MOST_ROWS, cloud_event, report_json
+from sensorstream.alerts.alert_formats import (
+    CONTENT_TYPE,
+    MOST_ROWS,
+    cloud_event,
+    payload,
+    report_json,
+)
 from sensorstream.alerts.alert_records import Delivery, KeptReport, RaisedAlert
+from sensorstream.alerts.outputs import receiver_of
 from sensorstream.engine.engine_queries import EngineReport
 from sensorstream.model.terms import IRI, Literal
 from sensorstream.model.timeline import Timeline
+from sensorstream.model.webhook_definition import Format
+from sensorstream.settings.endpoints import KafkaOutput, OutputSetting
 from sensorstream.streams.query_report import Report, RowOperation
 
 
@@ -77,6 +87,53 @@ def test_a_report_becomes_an_event_about_its_query() -> None:
             "bindings": [{"people": {"type": "literal", "value": "4"}}],
         },
     }
+
+
+@pytest.mark.parametrize(
+    ("form", "media_type", "start"),
+    [
+        ("csv", "text/csv", "@time,@op,people,rooms\r\n120,=,4,\r\n"),
+        ("ndjson", "application/x-ndjson", '{"id": "m17-3", "query": "crowd", "time": 120'),
+        ("trig", "application/json", {"id": "m17-3"}),
+    ],
+)
+def test_the_data_of_a_report_are_in_the_format_of_its_receiver(
+    form: str, media_type: str, start: str | dict[str, str]
+) -> None:
+    report = Report("crowd", 120, RowOperation.RESULT, ("people", "rooms"), [(Literal("4"), None)])
+    event = event_of(report, form)
+    assert event["datacontenttype"] == media_type
+    if isinstance(start, str):
+        assert event["data"].startswith(start)
+    else:
+        assert event["data"].items() >= start.items()
+        assert "variables" not in event["data"]
+
+
+@pytest.mark.parametrize("surplus", [0, 1])
+def test_a_graph_is_json_ld_or_trig_for_its_receiver(surplus: int) -> None:
+    graph = [(IRI("urn:s"), IRI("urn:p"), Literal(str(n))) for n in range(MOST_ROWS + surplus)]
+    report = Report("crowd", 120, RowOperation.ADDED, triples=graph)
+    linked, text = event_of(report, "jsonld"), event_of(report, "trig")
+    assert linked["datacontenttype"] == "application/ld+json"
+    (subject,) = next(each["@graph"] for each in linked["data"] if "@graph" in each)
+    assert len(subject["urn:p"]) == MOST_ROWS
+    assert text["datacontenttype"] == "application/trig"
+    assert "prov:generatedAtTime 120" in text["data"]
+    assert ("truncated" in text, "ss:truncated" in text["data"]) == (bool(surplus), bool(surplus))
+
+
+def event_of(report: Report, form: str) -> dict[str, Any]:
+    """The event of a report to an output with a format."""
+    moment = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
+    output = OutputSetting("lake", ("crowd",), KafkaOutput(topic="t"), format=cast(Format, form))
+    data = report_json(EngineReport("m17", 3, report), Timeline.INTEGER)
+    kept = KeptReport("m17-3", "crowd", data, moment)
+    delivery = Delivery(1, kept, receiver_of(output, moment), 0)
+    media_type, body = payload(delivery, "urn:x", Timeline.INTEGER)
+    assert media_type == CONTENT_TYPE
+    found: dict[str, Any] = json.loads(body)
+    return found
 
 
 @pytest.mark.parametrize("surplus", [0, 1])

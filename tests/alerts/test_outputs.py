@@ -14,7 +14,7 @@ import pytest
 from prometheus_client import CollectorRegistry
 
 from sensorstream.alerts.alert_records import Delivery
-from sensorstream.alerts.dispatcher import DeliveryPlan, WebhookDispatcher
+from sensorstream.alerts.dispatcher import DeliveryPlan, DeliveryTrace, WebhookDispatcher
 from sensorstream.alerts.outputs import receiver_of, senders_of
 from sensorstream.clock import SystemClock
 from sensorstream.errors import SettingsError
@@ -62,6 +62,7 @@ class Bench:
                 senders_of([output], 5.0),
                 schedule=lambda *_: timedelta(milliseconds=50),
                 poll=0.02,
+                trace=lambda _: DeliveryTrace({"traceparent": "00-1"}),
             ),
             metrics=self.metrics,
             disabling=lambda *_: Future(),
@@ -120,6 +121,7 @@ def test_alerts_arrive_in_order_as_cloud_events(bench: Bench, broker: tuple[int,
         properties = subscriber.received[0].properties
         assert properties is not None
         assert properties.ContentType == "application/cloudevents+json"  # type: ignore[attr-defined]
+        assert properties.UserProperty == [("traceparent", "00-1")]  # type: ignore[attr-defined]
     name = "sensorstream_output_attempts_total"
     told = {"output": "control", "result": "delivered"}
     eventually(lambda: bench.metrics.get_sample_value(name, told) == 5)
@@ -162,7 +164,8 @@ def test_alerts_arrive_in_kafka(bench: Bench) -> None:
     events = [json.loads(record.value()) for record in records]
     assert [each["id"] for each in events] == [f"m{n}-1" for n in range(1, 6)]
     assert {record.key() for record in records} == {b"kitchen"}
-    assert records[0].headers() == [("content-type", b"application/cloudevents+json")]
+    kind = ("content-type", b"application/cloudevents+json")
+    assert records[0].headers() == [kind, ("traceparent", b"00-1")]
 
 
 def test_a_broker_of_kafka_that_is_away_is_said(bench: Bench) -> None:

@@ -17,11 +17,11 @@ from sensorstream.app.life.store_writes import Outlets
 from sensorstream.cli.simulation.tracker_messages import tracker_messages
 from sensorstream.engine.engine import Engine
 from sensorstream.engine.engine_queries import EngineReport
-from sensorstream.engine.outcome import Status
 from sensorstream.journal.entry import Entry
 from sensorstream.journal.notice import ReportDifferences
 from sensorstream.journal.records import Record, Store
 from sensorstream.journal.registration import RegisterQuery, RemoveQuery
+from sensorstream.model.events import Status
 from sensorstream.settings.settings import LimitSettings
 from sensorstream.testing import ListSink, ManualClock, MemoryStore
 

@@ -11,12 +11,12 @@ import pytest
 from sensorstream.app.application import Application
 from sensorstream.app.life.metrics import Metrics
 from sensorstream.cli.simulation.tracker_messages import tracker_messages
-from sensorstream.engine.outcome import Outcome, Status
+from sensorstream.engine.outcome import Outcome
 from sensorstream.errors import Busy, Overrun, UnknownQuery, UnsupportedQuery
 from sensorstream.history.asking.query_answer import Row, Solutions
 from sensorstream.journal.entry import Target
 from sensorstream.journal.registration import QueryStopped, RegisterQuery
-from sensorstream.model.events import Message
+from sensorstream.model.events import Message, Status
 from sensorstream.settings.settings import (
     LimitSettings,
     ReasoningSettings,

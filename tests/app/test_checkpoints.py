@@ -17,10 +17,10 @@ from sensorstream.app.life.recovery import find_start
 from sensorstream.cli.simulation.tracker_messages import tracker_messages
 from sensorstream.engine.checkpoint import dump, load, text_of
 from sensorstream.engine.engine import EngineState
-from sensorstream.engine.outcome import Status
 from sensorstream.installation import bundled
 from sensorstream.journal.notice import ReportDifferences
 from sensorstream.journal.registration import RegisterQuery
+from sensorstream.model.events import Status
 from sensorstream.settings.settings import (
     OntologySettings,
     ReasoningSettings,

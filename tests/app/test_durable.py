@@ -13,9 +13,10 @@ from sensorstream.app.control.wiring import Deployment
 from sensorstream.app.life import entry_queue
 from sensorstream.app.life import store_writes as durable
 from sensorstream.cli.simulation.tracker_messages import tracker_messages
-from sensorstream.engine.outcome import Outcome, Status
+from sensorstream.engine.outcome import Outcome
 from sensorstream.errors import HistoryError
 from sensorstream.journal.records import Effects, Record
+from sensorstream.model.events import Status
 from sensorstream.testing import MemoryStore
 from tests.app.pipelines import left_behind, running
 

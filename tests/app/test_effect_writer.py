@@ -9,10 +9,10 @@ import pytest
 from sensorstream.app.control.wiring import Deployment
 from sensorstream.app.life.entry_queue import MessageSender
 from sensorstream.cli.simulation.tracker_messages import tracker_messages
-from sensorstream.engine.outcome import Status
 from sensorstream.errors import HistoryError, Unavailable
 from sensorstream.journal.notice import ReportDifferences
 from sensorstream.journal.records import Effects
+from sensorstream.model.events import Status
 from sensorstream.testing import MemoryStore
 from tests.app.pipelines import Held, running
 from tests.waiting import eventually

@@ -10,12 +10,12 @@ import pytest
 from sensorstream.app.control.wiring import Deployment
 from sensorstream.app.life.entry_queue import EntryQueue, MessageSender, WaitingEntry
 from sensorstream.cli.simulation.tracker_messages import tracker_messages
-from sensorstream.engine.outcome import Status
 from sensorstream.errors import Busy, Unavailable
 from sensorstream.journal.message import TakeMessage, Tick
 from sensorstream.journal.notice import ReportDifferences
 from sensorstream.journal.records import Record
 from sensorstream.journal.registration import RegisterQuery, RemoveQuery
+from sensorstream.model.events import Status
 from sensorstream.settings.settings import LimitSettings
 from tests.app.pipelines import PEOPLE, Held, running
 

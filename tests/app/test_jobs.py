@@ -23,6 +23,7 @@ from sensorstream.errors import (
 )
 from sensorstream.model.schema import Schema
 from sensorstream.model.timeline import Timeline
+from sensorstream.settings.settings import SparkSettings
 from sensorstream.spark.history_snapshot import HistoryPlace
 from sensorstream.spark.jobs.answer_files import ANSWER
 from sensorstream.spark.jobs.spark_messages import JobText, SparkProgress, Task
@@ -78,7 +79,9 @@ class Answering(WorkerProcess):
 
 class Ready(JobRunner):
     def __init__(self) -> None:
-        super().__init__(Task(HistoryPlace("", Path()), Timeline.INTEGER, "local", 1))
+        super().__init__(
+            Task(HistoryPlace("", Path()), Timeline.INTEGER, SparkSettings("local"), 1)
+        )
         self.started: list[Answering] = []
 
     def check(self, question: JobText) -> None:

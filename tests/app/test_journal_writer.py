@@ -9,9 +9,9 @@ import pytest
 
 from sensorstream.app.control.wiring import Deployment
 from sensorstream.cli.simulation.tracker_messages import tracker_messages
-from sensorstream.engine.outcome import Status
 from sensorstream.errors import HistoryError, RepeatedMessage, Unstorable
 from sensorstream.journal.records import Record
+from sensorstream.model.events import Status
 from sensorstream.testing import MemoryStore
 from tests.app.pipelines import running, without_checkpoints
 

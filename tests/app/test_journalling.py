@@ -16,13 +16,13 @@ from prometheus_client import CollectorRegistry
 from sensorstream.app.application import Application
 from sensorstream.app.life.health import WatermarkNews
 from sensorstream.cli.simulation.tracker_messages import PAPER_MESSAGE
-from sensorstream.engine.outcome import Status
 from sensorstream.errors import HistoryError, MalformedMessage, QueryConflict, RunsOnSpark
 from sensorstream.history.effects_writer import EngineStanding, Standings, Writes
 from sensorstream.history.journal_rows import journal_rows
 from sensorstream.history.store import PostgresStore
 from sensorstream.journal.message import PassTime
 from sensorstream.journal.records import Effects, MessageStatus
+from sensorstream.model.events import Status
 from sensorstream.model.timeline import Timeline
 from sensorstream.model.waits import Waits
 from sensorstream.server.web_application import create_app

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from sensorstream.app.application import Application
-from sensorstream.engine.outcome import Status
 from sensorstream.errors import InvalidMessage, MappingError
+from sensorstream.model.events import Status
 from sensorstream.settings.settings import MessageSettings, RuleSettings, Settings, SourceSettings
 from tests.app.conftest import Open
 

@@ -12,9 +12,9 @@ from sensorstream.app.application import Application
 from sensorstream.app.control.file_texts import text_of
 from sensorstream.app.control.mapping_files import MappingFiles
 from sensorstream.app.control.wiring import read_deployment
-from sensorstream.engine.outcome import Status
 from sensorstream.errors import LanguageError, MappingError, SettingsError
 from sensorstream.mapping.stylesheet import read_stylesheet
+from sensorstream.model.events import Status
 from sensorstream.model.schema import Schema
 from sensorstream.model.timeline import Timeline
 from sensorstream.settings.settings import RuleSettings, Settings

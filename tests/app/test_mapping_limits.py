@@ -9,8 +9,8 @@ from pathlib import Path
 import psutil
 import pytest
 
-from sensorstream.engine.outcome import Status
 from sensorstream.errors import InvalidMessage, InvalidValue, Overrun
+from sensorstream.model.events import Status
 from sensorstream.settings.settings import LimitSettings, MessageSettings, RuleSettings, Settings
 from tests.app.conftest import Open
 from tests.databases import execute

@@ -9,7 +9,6 @@ import pytest
 
 from sensorstream.app.control.wiring import Deployment
 from sensorstream.cli.simulation.tracker_messages import tracker_messages
-from sensorstream.engine.outcome import Status
 from sensorstream.errors import (
     HistoryError,
     InternalFault,
@@ -24,6 +23,7 @@ from sensorstream.errors import (
 from sensorstream.journal.entry import Entry
 from sensorstream.journal.records import Effects
 from sensorstream.journal.registration import RegisterQuery, RemoveQuery
+from sensorstream.model.events import Status
 from sensorstream.settings.settings import ServerSettings
 from sensorstream.testing import MemoryStore
 from tests.app.pipelines import PEOPLE, WINDOWED, running, without_checkpoints

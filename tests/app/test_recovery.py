@@ -9,13 +9,12 @@ import pytest
 from sensorstream.app.control.wiring import Deployment
 from sensorstream.cli.simulation.tracker_messages import tracker_messages
 from sensorstream.engine.checkpoint import dump, load
-from sensorstream.engine.outcome import Status
 from sensorstream.errors import Overrun
 from sensorstream.journal.records import Effects, Record
 from sensorstream.journal.registration import RegisterQuery
 from sensorstream.journal.takeover import PutOntology, ReadmitReasoner
 from sensorstream.mapping.mapping_plan import MappingPlan
-from sensorstream.model.events import Alert, Message
+from sensorstream.model.events import Alert, Message, Status
 from sensorstream.network.budget import EngineLoad
 from sensorstream.testing import MemoryStore
 from tests.app.pipelines import PEOPLE, all_kinds, left_behind, running, without_checkpoints

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from sensorstream.app.application import Application
 from sensorstream.app.control.file_faults import faults
+from sensorstream.app.life.entry_queue import MessageSender
 from sensorstream.engine.outcome import Outcome
-from sensorstream.errors import ShapesError, ViolatedShapes
+from sensorstream.errors import RunsOnSpark, ShapesError, ViolatedShapes
+from sensorstream.history.journal_rows import journal_rows
+from sensorstream.journal.registration import RegisterQuery
 from sensorstream.model import xsd
-from sensorstream.settings.settings import Settings, ShapeSettings
+from sensorstream.settings.settings import PipelineSettings, Settings, ShapeSettings
 from tests.shapes.test_against_pyshacl import EX, HEAD
 from tests.waiting import eventually
 
@@ -104,6 +108,38 @@ def test_a_violation_is_an_alert_while_it_lasts(
     assert bare.shapes_report().conforms
 
 
+def test_what_other_shapes_find_in_a_restored_window_begins_once(
+    shaped: Callable[[str], Settings], open_application: Open
+) -> None:
+    settings = shaped("note")
+    (file,) = settings.shapes.files
+    bare = open_application(replace(settings, shapes=ShapeSettings()))
+    sent(bare, "s1", 1, 'value="50"')
+    sent(bare, "s2", 2, 'value="30"')
+    bare.close()
+    first = {("room", "s1"): 1, ("room", "s2"): 1, ("value", "s1 50"): 1}
+    more = {("value", "s2 30"): 1}
+    for text, expected in (
+        (SHAPES, first),
+        (SHAPES, first),
+        (SHAPES.replace("40", "20"), first | more),
+        (SHAPES.replace("minCount 1", "minCount 0"), {("value", "s1 50"): 1}),
+    ):
+        file.write_text(text)
+        application = open_application(settings)
+        eventually(partial(lambda app, told: opened(app) == told, application, expected))
+        application.close()
+
+
+def opened(application: Application) -> dict[tuple[str, str], int]:
+    found = application.incidents.list(None, 10, None, application.clock.now())
+    return {
+        (each.rule.split("-")[2], each.key.rpartition("/")[2]): each.count
+        for each in found
+        if each.kind == "query"
+    }
+
+
 @pytest.mark.parametrize(
     ("policy", "told"),
     [("reject", f"violates shapes: {EX}s1 {EX}room: without a room"), ("quarantine", "sh:result")],
@@ -116,10 +152,28 @@ def test_a_message_that_violates_a_shape_is_not_taken_in(
         sent(application, "s1", 1)
     with application.pipeline.lock:
         assert len(application.engine.window) == 0
+    kept = [each.code for each in application.reader.quarantined(10)]
+    assert kept == ([] if policy == "reject" else ["violated-shapes"])
+    sender = MessageSender("test")
+    # By its id each can be taken in anew.
+    with pytest.raises(ViolatedShapes):
+        application.messages.replay("m3", None, sender).result(60)
     # A warning alone is noted.
     outcome = sent(application, "s2", 2, "room='r' value='99'")
     assert outcome.status.value == "accepted"
     assert "violates shapes" in outcome.warnings[0]
+
+
+def test_where_the_engines_are_on_spark_the_queries_are_journalled(
+    shaped: Callable[[str], Settings], open_application: Open
+) -> None:
+    settings = replace(shaped("note"), pipeline=PipelineSettings(runner="spark"))
+    application = open_application(settings)
+    rows = list(journal_rows(application.url, 0))
+    assert [each[2].split("-")[2] for each in rows] == ["room", "value"]
+    assert all(RegisterQuery.decode(each[5], each[2]).found for each in rows)
+    with pytest.raises(RunsOnSpark):
+        application.shapes_report()
 
 
 def test_wrong_shapes_are_faults_of_the_deployment(shaped: Callable[[str], Settings]) -> None:

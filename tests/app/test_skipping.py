@@ -14,11 +14,11 @@ from sensorstream.app.application import Application
 from sensorstream.app.life.in_work import Death
 from sensorstream.app.life.recovery import find_start, skip_deadly, skip_entry
 from sensorstream.cli.simulation.tracker_messages import tracker_messages
-from sensorstream.engine.outcome import Status
 from sensorstream.errors import JournalError
 from sensorstream.history.journal_rows import entries, entry_at
 from sensorstream.history.store import PostgresStore
 from sensorstream.journal.message import Tick
+from sensorstream.model.events import Status
 from sensorstream.model.timeline import Timeline
 from sensorstream.settings.settings import RuleSettings, Settings, TimeSettings
 from sensorstream.testing import DAWN

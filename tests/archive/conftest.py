@@ -8,11 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from sensorstream.engine.outcome import Status
 from sensorstream.history.store import PostgresStore
 from sensorstream.journal.records import Effects, MessageStatus, Record
 from sensorstream.model import rdf, xsd
-from sensorstream.model.events import Departure, Ended, Individual, Message, Provenance
+from sensorstream.model.events import Departure, Ended, Individual, Message, Provenance, Status
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import IRI, BlankNode, Literal, Term
 from sensorstream.model.timeline import Timeline

@@ -21,7 +21,6 @@ from sensorstream.archive.parquet_layout import TABLES
 from sensorstream.engine.checkpoint import dump, text_of
 from sensorstream.engine.engine import EngineState
 from sensorstream.engine.notices import Notices
-from sensorstream.engine.outcome import Status
 from sensorstream.errors import HistoryError
 from sensorstream.history.effects_writer import PipelineRunner, claim
 from sensorstream.history.store import PostgresStore
@@ -35,6 +34,7 @@ from sensorstream.model.events import (
     Matched,
     Message,
     Provenance,
+    Status,
 )
 from sensorstream.model.terms import IRI
 from sensorstream.rules.rule_memory import RuleMemory

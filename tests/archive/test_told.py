@@ -16,14 +16,13 @@ from sensorstream.alerts.poster import Attempt
 from sensorstream.archive.erasure import erase, names
 from sensorstream.engine.checkpoint import dump
 from sensorstream.engine.engine_queries import EngineReport
-from sensorstream.engine.outcome import Status
 from sensorstream.history.database import engine
 from sensorstream.history.incidents import PostgresIncidents
 from sensorstream.history.outbox import PostgresOutbox
 from sensorstream.history.store import PostgresStore
 from sensorstream.history.webhook_store import PostgresWebhooks
 from sensorstream.journal.records import Effects, MessageStatus, Record
-from sensorstream.model.events import Alert, Message
+from sensorstream.model.events import Alert, Message, Status
 from sensorstream.model.terms import IRI
 from sensorstream.streams.query_report import Report, RowOperation
 from tests.archive.conftest import EX, LINE, START

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+import pty
 import subprocess
 import sys
 from pathlib import Path
@@ -88,6 +89,16 @@ def test_an_error_is_one_line_on_stderr(tmp_path: Path) -> None:
     assert result.stdout == ""
     assert result.stderr.startswith("error[settings]: cannot read the settings file")
     assert result.stderr.count("\n") == 1
+
+
+def test_on_a_terminal_an_error_names_its_page(tmp_path: Path) -> None:
+    ours, theirs = pty.openpty()
+    command = [sys.executable, "-m", "sensorstream", "serve", "-c", f"{tmp_path}/none.toml"]
+    with os.fdopen(ours, encoding="utf-8") as screen:
+        subprocess.run(command, stderr=theirs, timeout=60)
+        os.close(theirs)
+        assert screen.readline().startswith("error[settings]: cannot read the settings file")
+        assert screen.readline().startswith("see docs/operate/reference.html#settings (")
 
 
 def test_an_unknown_command_is_wrong_usage() -> None:

@@ -83,6 +83,7 @@ CLIENT: Final[Mapping[str, Callable[[CommandClient], object]]] = {
     "POST /messages": lambda client: client.send(PAPER_MESSAGE),
     "POST /messages/batch": lambda client: client.send_batch([PAPER_MESSAGE.decode()]),
     "GET /messages": lambda client: client.messages(2, status="accepted"),
+    "GET /messages/counts": lambda client: client.message_counts(7, text="tracker"),
     "GET /messages/{id}": lambda client: client.message(newest(client)),
     "GET /messages/{id}/content": lambda client: client.message_content(newest(client)),
     "POST /soap": lambda client: client.post_soap(PAPER_MESSAGE),
@@ -182,6 +183,7 @@ CLIENT: Final[Mapping[str, Callable[[CommandClient], object]]] = {
 COMMAND: Final[Mapping[str, tuple[str, ...]]] = {
     "POST /messages": ("send", "{folder}/messages"),
     "GET /messages": ("messages", "--status", "accepted", "--since", "2026-01-01"),
+    "GET /messages/counts": ("messages", "--counts", "--text", "tracker"),
     "GET /messages/{id}": ("messages", "{message}"),
     "GET /messages/{id}/content": ("messages", "{message}", "--content"),
     "POST /soap": ("send", "--soap", "{folder}/messages"),

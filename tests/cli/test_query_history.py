@@ -151,3 +151,29 @@ def test_explain_asks_the_server_about_what_holds_now(run: Run, filled: Any) -> 
     assert "span(valid_from, valid_to)" in past.stdout
     refused = run("explain", "--url", filled.url, "--on", "all", "--analyze", NAMES, status=2)
     assert "without --url" in refused.stderr
+
+
+def test_window_and_history_are_validated(run: Run, filled: Any, tmp_path: Path) -> None:
+    shapes = tmp_path / "shapes.ttl"
+    shapes.write_text(
+        "@prefix : <http://sensorstream.example/tracking#> ."
+        "@prefix sh: <http://www.w3.org/ns/shacl#> .\n"
+        ":Named sh:targetClass :Human ; sh:property [ sh:path :hasName ; sh:maxCount 0 ] ."
+    )
+
+    def focused(*given: str) -> set[str]:
+        result = run("validate", f"--shapes={shapes}", *given, "--json")
+        found = json.loads(result.stdout)
+        assert result.exit_code == (0 if found["conforms"] else 1)
+        return {each["focus"] for each in found["results"]}
+
+    server = ("--url", filled.url)
+    held, left, both = (focused(*server, "--on", each) for each in ("cache", "history", "all"))
+    assert held
+    assert left
+    assert held | left == both
+    assert len(both) == SENT
+    assert focused(*server, "--on", "history", "--at", "12") < left
+    assert focused(*server, "--on", "all", "--at=-1") == set()
+    # Beside the server, too.
+    assert focused("-c", filled.config, "--on", "history") == left

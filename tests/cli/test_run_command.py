@@ -353,6 +353,28 @@ def test_graph_without_any_file_is_refused(files: Path, run: Run) -> None:
     assert "q.rq:2:2: GRAPH ?g: no such graph; name a file with --static" in result.stderr
 
 
+def test_the_named_graphs_of_a_file_are_read_by_their_names(files: Path, run: Run) -> None:
+    (files / "kb.trig").write_text(
+        "@prefix : <http://example.org/> . :g { :a :in :hall } :h { :a :in :yard }"
+    )
+    for graph, found in (
+        ("<http://example.org/g>", ["hall"]),
+        ("?g", ["hall", "hall", "yard", "yard"]),
+    ):
+        (files / "in.rq").write_text(
+            f"{PREFIX}SELECT ?room FROM NAMED WINDOW :w [RANGE 3] "
+            f"{{ WINDOW :w {{ ?s :value ?v }} GRAPH {graph} {{ ?s :in ?room }} }}"
+        )
+        result = run(
+            "run",
+            f"--query={files / 'in.rq'}",
+            f"--static={files / 'kb.trig'}",
+            f"--events={write(files, event(1, 'a', 1))}",
+        )
+        rooms = [each["bindings"]["room"]["value"].rpartition("/")[2] for each in lines(result)]
+        assert sorted(rooms) == found
+
+
 @pytest.mark.parametrize("names", [["all"], ["one"], ["all", "one"], ["one", "all"]])
 def test_a_query_reads_its_own_graphs_and_without_any_named_each_file(
     files: Path, run: Run, names: list[str]

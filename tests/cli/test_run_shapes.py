@@ -93,3 +93,26 @@ def test_a_recursive_shape_is_refused_by_name_with_its_place(run: Run, folder: P
     assert result.exit_code == 1
     assert f"shapes.ttl:5:1: <{EXAMPLE}SensorShape>: it cannot be compiled" in result.stderr
     assert "recursive" in result.stderr
+
+
+@pytest.mark.parametrize("profile", ["hermit", "pellet"])
+def test_a_class_that_only_a_definition_implies_has_its_shape(
+    run: Run, folder: Path, profile: str
+) -> None:
+    (folder / "kb.ttl").write_text(
+        "@prefix owl: <http://www.w3.org/2002/07/owl#> .\n"
+        f"@prefix : <{EXAMPLE}> .\n<{EXAMPLE}> a owl:Ontology .\n"
+        ":Device a owl:Class . :Wet a owl:Class . :hasRoom a owl:ObjectProperty .\n"
+        ":in a owl:ObjectProperty . :hasValue a owl:DatatypeProperty .\n"
+        ":Sensor a owl:Class ; owl:equivalentClass [ a owl:Class ; owl:intersectionOf ( :Device\n"
+        "[ a owl:Restriction ; owl:onProperty :in ; owl:someValuesFrom :Wet ] ) ] ."
+    )
+    said = [":s1 a :Device ; :in :bath", ":bath a :Wet", ":s1 :hasRoom :bath"]
+    events = [
+        {"time": time, "graph": re.sub(r":(\w+)", rf"<{EXAMPLE}\1>", each) + " ."}
+        for time, each in enumerate(said)
+    ]
+    (folder / "events.jsonl").write_text("\n".join(map(json.dumps, events)))
+    result = shaped(run, folder, f"--profile={profile}", f"--static={folder / 'kb.ttl'}")
+    found = [(each["op"], each["focus"], each["time"]) for each in read(result.stdout)]
+    assert found == [("+", f"{EXAMPLE}s1", 1), ("-", f"{EXAMPLE}s1", 2)]

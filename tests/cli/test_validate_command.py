@@ -84,3 +84,38 @@ def test_wrong_shapes_exit_with_2_and_are_named_with_their_place(
     assert f"error[shapes]: {file if place else ''}{place}" in result.stderr
     assert told in result.stderr
     assert "Traceback" not in result.stderr
+
+
+def test_data_and_shapes_may_be_in_any_format_of_rdf(run: Run, folder: Path) -> None:
+    shapes = rdflib.Graph().parse(folder / "shapes.ttl").serialize(format="json-ld")
+    (folder / "shapes.jsonld").write_text(shapes)
+    data = rdflib.Graph().parse(folder / "data.ttl").serialize(format="nt")
+    (folder / "data.trig").write_text(f"<urn:g> {{ {data} }}")
+    given = [f"--shapes={folder / 'shapes.jsonld'}", str(folder / "data.trig")]
+    assert len(json.loads(ask(run, *given, "--json", code=1).stdout)["results"]) == 2
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        (["--shapes={shapes}"], "expected DATA, or --on"),
+        (["--shapes={shapes}", "--on=cache", "{data}"], "expected DATA, or --on"),
+        (["--shapes={shapes}", "--on=cache", "--at=1"], "--at needs --on history"),
+        (["{data}", "-c", "{config}"], "names no shapes.files"),
+    ],
+)
+def test_what_is_to_be_validated_is_said_once(
+    run: Run, folder: Path, given: list[str], told: str
+) -> None:
+    config = folder / "sensorstream.toml"
+    config.write_text("[shapes]\nfiles = []\n")
+    names = {"shapes": folder / "shapes.ttl", "data": folder / "data.ttl", "config": config}
+    result = ask(run, *(each.format(**names) for each in given), code=2)
+    assert told in result.stderr
+
+
+def test_without_shapes_those_of_the_settings_are_taken(run: Run, folder: Path) -> None:
+    config = folder / "sensorstream.toml"
+    config.write_text('[shapes]\nfiles = ["shapes.ttl"]\n')
+    found = json.loads(ask(run, "-c", config, folder / "data.ttl", "--json", code=1).stdout)
+    assert len(found["results"]) == 2

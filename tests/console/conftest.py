@@ -27,13 +27,32 @@ _OPTIONS = (
 )
 
 
+_SHAPES = """@prefix : <http://sensorstream.example/tracking#> .
+@prefix sh: <http://www.w3.org/ns/shacl#> .
+:Certain a sh:NodeShape ; sh:targetNode :human-990 ; sh:property [ sh:path :hasCertainty ;
+  sh:minInclusive 20 ; sh:severity sh:Warning ; sh:message "too uncertain" ] ."""
+
+# A fence with a name, and a unit.
+_MORE = """
+@prefix geo: <http://www.opengis.net/ont/geosparql#> .
+:yard rdfs:label "Harbour yard" ; geo:asWKT
+  "POLYGON((24.93 60.16, 24.96 60.16, 24.96 60.18, 24.93 60.16))"^^geo:wktLiteral .
+:hasCertainty <http://qudt.org/schema/qudt/hasUnit> <http://qudt.org/vocab/unit/PERCENT> .
+"""
+
+
 @pytest.fixture(scope="package")
 def keyed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Keyed]:
     """A server of the tracking deployment that needs keys, with the key of an administrator."""
     folder = tmp_path_factory.mktemp("console") / "tracking"
     subprocess.run([*CLI, "init", str(folder)], check=True, capture_output=True)
+    ontology = folder / "ontology" / "tracking.ttl"
+    ontology.write_text(ontology.read_text() + _MORE)
     config = folder / "sensorstream.toml"
     text = config.read_text().replace("[http]\n", "[http]\nkeys = true\n")
+    # One shape, of somebody whom only the tests of shapes see; it raises no alert.
+    text = text.replace("[shapes]\n", '[shapes]\nfiles = ["shapes.ttl"]\nlive = false\n')
+    (folder / "shapes.ttl").write_text(_SHAPES)
     config.write_text(text.replace("[webhooks]\n", '[webhooks]\nallow = ["127.0.0.1"]\n'))
     made = [*CLI, "keys", "create", "-c", str(config), "--name", "ann"]
     roles = ["--role", "admin", "--role", "ingest"]

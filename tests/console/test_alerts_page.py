@@ -33,6 +33,10 @@ def test_an_operator_sees_to_an_alert(pages: Pages) -> None:
     pages.press("Assign to (text)")
     pages.see("Assigned to\nbob")
     pages.take_picture("alert")
+    why = "document.querySelector('main .why').scrollIntoView({block: 'end'})"
+    pages.browser.execute_script(why)
+    pages.take_picture("alert-why")
+    pages.browser.execute_script("scrollTo(0, 0)")
     pages.press("Clear")
     pages.see("State\ncleared")
     still = [each["text"] for each in pages.client.alerts_in("open")]

@@ -9,7 +9,7 @@ from selenium.webdriver.common.keys import Keys
 from sensorstream import Results
 from sensorstream.console.answer_views import csv_of, lines_of, places_of
 from sensorstream.console.ask_page import form_of, moment_at
-from sensorstream.console.drawings import DEGREES, DrawnShape
+from sensorstream.console.drawings import DEGREES, point
 from tests.console.browsing import Pages
 from tests.waiting import eventually
 
@@ -45,14 +45,14 @@ def test_numbers_are_lines_over_the_first_other_column() -> None:
 
 
 def test_places_are_found_by_points_and_by_coordinates() -> None:
+    a = {"name": "a", "there": "/console/individual?iri=http%3A%2F%2Fe.org%2Fa"}
     assert places_of(("s", "at"), (("http://e.org/a", "POINT(1 2)"), ("b", None))) == [
-        ("a", DrawnShape(DEGREES, ((1.0, 2.0),)))
+        point(DEGREES, 1.0, 2.0, **a)
     ]
-    assert places_of(("at", "s"), (("LINESTRING(1 2, 3 4)", "road"),)) == [
-        ("road", DrawnShape(DEGREES, lines=(((1.0, 2.0), (3.0, 4.0)),)))
-    ]
+    (road,) = places_of(("at", "s"), (("LINESTRING(1 2, 3 4)", "road"),))
+    assert (road.name, road.there, [*road.corners()]) == ("road", "", [(1, 2), (3, 4)])
     assert places_of(("s", "lat", "lon"), (("a", 60, 24.5), ("b", None, 1))) == [
-        ("a", DrawnShape(DEGREES, ((24.5, 60.0),)))
+        point(DEGREES, 24.5, 60.0, name="a")
     ]
 
 

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
-from sensorstream.console.drawings import PLANE, DrawnShape
+from urllib.parse import quote
+
+from sensorstream.console.drawings import PLANE, point
 from sensorstream.console.individuals_page import (
     Spell,
     SpellRow,
@@ -29,13 +31,16 @@ def row(name: str, value: float, since: int) -> dict[str, object]:
 
 def test_numbers_are_lines_over_time_the_oldest_first() -> None:
     rows = [row("t", 3.0, 9), row("t", 2.0, 5), row("once", 1.0, 1)]
-    assert lines_of(rows) == {"t": [(5, 2.0), (9, 3.0)]}
+    assert lines_of(rows) == {f"{E}t": [(5, 2.0), (9, 3.0)]}
 
 
 def test_a_way_has_a_place_for_each_moment_at_which_both_coordinates_are_known() -> None:
     rows = [row("y", 7.0, 4), row("x", 5.0, 3), row("y", 2.0, 1), row("x", 1.0, 1)]
-    places = {"1": (1.0, 2.0), "3": (5.0, 2.0), "4": (5.0, 7.0)}
-    assert way_of(rows) == [(at, DrawnShape(PLANE, (place,))) for at, place in places.items()]
+    assert way_of(rows) == [
+        point(PLANE, 1.0, 2.0, name="1"),
+        point(PLANE, 5.0, 2.0, name="3"),
+        point(PLANE, 5.0, 7.0, name="4", kind="now"),
+    ]
 
 
 def test_what_holds_together_stands_in_lanes_below_each_other() -> None:
@@ -49,7 +54,7 @@ def test_what_holds_together_stands_in_lanes_below_each_other() -> None:
     ]
     drawn = timeline([name])
     assert "<b>" not in drawn
-    assert "n &lt;b&gt;, 2026-01-01T00:00:00Z until now" in drawn
+    assert "n &lt;b&gt;, 2026-01-01 00:00:00 until now" in drawn
     assert 'href="/console/messages/m3"' in drawn
 
 
@@ -58,7 +63,7 @@ def test_what_holds_now_is_the_end_of_a_line() -> None:
     later = {**value, "valid_from": 7, "valid_to": None, "rule": None, "message_id": "m7"}
     over = {**later, "valid_to": 7}
     rows = [*now_rows({"properties": {f"{E}t": [later, over]}}), row("t", 2.0, 5)]
-    assert lines_of(rows) == {"t": [(5, 2.0), (7, 4.5)]}
+    assert lines_of(rows) == {f"{E}t": [(5, 2.0), (7, 4.5)]}
 
 
 def test_a_statement_is_written_as_in_turtle() -> None:
@@ -92,9 +97,17 @@ def test_the_newest_individuals_come_first_and_the_oldest_are_left_out_of_many(
     assert pages.client.window()["total"] > 500, "the window has more than the page"
 
 
+def see_person(pages: Pages, time: int, certainty: int) -> None:
+    pages.client.send(
+        f"<Message><Event id='1'><Tracker type='FaceTracker'><TimeStamp value='{time}'/>"
+        f"<person id='851' certainty='{certainty}'><location2d x='{time % 7}' y='{time % 4}'/>"
+        "</person></Tracker></Event></Message>"
+    )
+
+
 def test_a_researcher_asks_why_something_is_a_member_of_a_class(pages: Pages) -> None:
-    pages.send_face(851, certainty=90)
-    pages.send_face(851, certainty=95)
+    for time, certainty in enumerate((90, 84, 60, 72, 88, 95), 851):
+        see_person(pages, time, certainty)
     iri = "http://sensorstream.example/tracking#human-851"
     pages.open("/individuals", "human-851")
     pages.take_picture("individuals")
@@ -109,9 +122,28 @@ def test_a_researcher_asks_why_something_is_a_member_of_a_class(pages: Pages) ->
     pages.see("Its past")
     held = ".timeline [aria-label^='hasCertainty {}, '][aria-label$=' until now']"
     eventually(lambda: pages.has(held.format(95)))
-    pages.send_face(851, certainty=97)
+    see_person(pages, 858, 97)
     # It goes on by itself.
     eventually(lambda: pages.has(held.format(97)))
+    assert pages.has(".chart[aria-label='hasCertainty (%)']")
+    # The last place of its way.
+    eventually(lambda: pages.has(".map path.now"))
     pages.press("Why")
-    pages.see("said by a message")
+    pages.see("found '97' at /Message")
     pages.take_picture("individual")
+    where = "document.querySelector('.filters').getBoundingClientRect().y + scrollY - 130"
+    pages.browser.execute_script(f"scrollTo(0, {where})")
+    pages.take_picture("past")
+    early = f"/individual?iri={quote(iri, safe='')}&last=between&from=0&to=10"
+    pages.open(early, "Nothing has ended then.")
+    assert not pages.has(".timeline a")
+
+
+def test_a_map_shows_where_the_individuals_of_the_window_are(pages: Pages) -> None:
+    pages.send_face(852)
+    pages.open("/individuals?view=map", "Where they are, on a plane", "Harbour yard")
+    eventually(lambda: pages.has(".map path.place"))
+    assert pages.has(".map path.fence")
+    assert pages.has(".map .leaflet-control-zoom")
+    # The internet is not asked for the ground.
+    assert not pages.has(".map img")

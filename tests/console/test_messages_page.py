@@ -1,29 +1,52 @@
 from __future__ import annotations
 
 from tests.console.browsing import Pages
+from tests.waiting import eventually
 
 
 def test_an_operator_follows_a_message_to_its_alert(pages: Pages) -> None:
     pages.open("/messages", "Received")
     sent = pages.send_face(801, certainty=20)
     pages.see(sent)
-    pages.take_picture("messages")
     pages.follow(sent)
     pages.see("face 801 was seen with a certainty of 20 only")
-    assert "Mapping rules\nface-tracker" in pages.shown()
+    pages.see("Mapping rules\nface-tracker")
     pages.see("<person id='801' certainty='20'>")
     pages.take_picture("message")
     pages.follow("uncertain-face")
     # The tree leads down to the place in the message.
     pages.see("found '20' at /Message/Event/Tracker/person/@certainty")
-    pages.take_picture("alert-why")
 
 
-def test_messages_are_chosen_by_their_status(pages: Pages) -> None:
+def test_messages_are_found_by_status_words_and_time(pages: Pages) -> None:
     taken = pages.send_face(802)
-    lost = str(pages.client.send("<Unknown/>")["message_id"])
-    pages.open("/messages?status=unmatched", lost)
-    assert f"\n{taken} " not in pages.shown()
+    lost = str(pages.client.send("<Unknown colour='deep green'/>")["message_id"])
+    pages.open("/messages?status=unmatched", lost, "messages, a bar for")
+    assert f"\n{taken}\n" not in pages.shown()
+    pages.open("/messages", lost, taken)
+    bar = "main .chart svg path[fill='#e07b39']"
+    eventually(lambda: pages.has(bar))
+    pages.take_picture("messages")
+    pages.field("Search in messages").send_keys('unknown "deep Green"')
+    pages.miss(taken)
+    pages.see(lost)
+    assert "text=unknown" in pages.browser.current_url
+    # A bar narrows the time to itself.
+    eventually(lambda: pages.has(bar))
+    pages.browser.execute_script(
+        "const { x, y, width, height } = arguments[0].getBoundingClientRect();"
+        "for (const type of ['mousedown', 'mouseup', 'click']) document.elementFromPoint("
+        "  x + width / 2, y + height / 2).dispatchEvent(new MouseEvent(type, { bubbles: true,"
+        "  clientX: x + width / 2, clientY: y + height / 2 }));",
+        pages.find(bar),
+    )
+    eventually(lambda: "last=between" in pages.browser.current_url)
+    pages.see(lost)
+    narrowed = pages.browser.current_url.partition("/console")[2]
+    begin = pages.browser.execute_script("return new URL(location).searchParams.get('from')")
+    assert begin <= pages.client.message(lost)["received_at"]
+    pages.open(narrowed.replace("text=unknown", "text=nothing"), "There is no such message.")
+    pages.open("/messages?text=" + "+".join("abcdefghi"), "expected 1 to 8 words")
 
 
 def test_a_very_long_name_with_markup_breaks_no_page(pages: Pages) -> None:

@@ -20,7 +20,7 @@ def test_an_engineer_sees_how_many_members_a_class_has(pages: Pages) -> None:
     rows = pages.client.query(
         "SELECT (COUNT(*) AS ?n) { ?s a <http://sensorstream.example/tracking#Action> }"
     ).rows
-    pages.open("/ontology", f"Action: {rows[0][0]} now")
+    pages.open("/ontology", f"Action\n{rows[0][0]} now")
     assert "Properties" in pages.shown()
     pages.press("Count history too")
     pages.take_picture("ontology")

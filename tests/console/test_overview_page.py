@@ -8,7 +8,7 @@ from sensorstream import Client
 from sensorstream.console.messages_page import STATES
 from sensorstream.console.overview_page import STAGES
 from sensorstream.console.page_visits import Upstream, Watch, read
-from sensorstream.engine.outcome import Status
+from sensorstream.model.events import Status
 from tests.console.browsing import Pages
 from tests.waiting import eventually
 

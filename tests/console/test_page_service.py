@@ -63,9 +63,13 @@ def test_a_page_opens_while_the_server_does_not_answer() -> None:
             await asyncio.gather(*(each for each in asked if each is not None))
             return answer
 
-    with closing(ConsoleProcess()) as process:
+    tiles = "https://{s}.example.org/{z}/{x}/{y}.png?a=1&b"
+    with closing(ConsoleProcess(tiles, 'the "map" people')) as process:
         answer = asyncio.run(opened(process))
     assert asked
+    assert (
+        "img-src 'self' data: https://*.example.org;" in answer.headers["content-security-policy"]
+    )
     assert answer.status_code == 200
     assert "<title>Messages · SensorStream</title>" in answer.text
 

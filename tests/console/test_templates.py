@@ -33,7 +33,8 @@ NOT_USED = {
         "add_sass",
         "add_scss",
     ),
-    *("leaflet", "scene", "plotly", "matplotlib", "json_editor", "xterm", "anywidget", "teleport"),
+    *("generic_layer", "marker", "tile_layer", "wms_layer", "run_layer_method", "run_map_method"),
+    *("scene", "plotly", "matplotlib", "json_editor", "xterm", "anywidget", "teleport"),
 }
 """What takes code or HTML, and is not needed; scripts are run by :mod:`.page_scripts` alone."""
 

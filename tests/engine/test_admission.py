@@ -10,10 +10,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from sensorstream.engine.engine import Engine
-from sensorstream.engine.outcome import Outcome, Status
+from sensorstream.engine.outcome import Outcome
 from sensorstream.errors import InvalidTerm
 from sensorstream.model import rdf, xsd
-from sensorstream.model.events import Event
+from sensorstream.model.events import Event, Status
 from sensorstream.model.terms import IRI, BlankNode, Literal, Subject, Term, Triple
 from tests.engine.conftest import Build
 from tests.oxigraph import Copy

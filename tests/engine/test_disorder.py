@@ -14,11 +14,11 @@ from sensorstream.app.control.engine_settings import disorder_spec
 from sensorstream.app.control.wiring import Deployment
 from sensorstream.engine.checkpoint import dump, load
 from sensorstream.engine.engine import Engine
-from sensorstream.engine.outcome import Outcome, Status
+from sensorstream.engine.outcome import Outcome
 from sensorstream.errors import Inconsistent, MappingError, ReasonerError, SettingsError
 from sensorstream.kb.graph_index import Origin
 from sensorstream.model import rdf, xsd
-from sensorstream.model.events import Delta, Message
+from sensorstream.model.events import Delta, Message, Status
 from sensorstream.model.terms import IRI, literal
 from sensorstream.model.timeline import Timeline
 from sensorstream.settings.settings import (

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from sensorstream.app.control.wiring import read_deployment
 from sensorstream.engine.checkpoint import dump, load
 from sensorstream.engine.engine import Engine
-from sensorstream.engine.outcome import Outcome, Status
+from sensorstream.engine.outcome import Outcome
 from sensorstream.errors import (
     Inconsistent,
     InternalFault,
@@ -22,7 +22,7 @@ from sensorstream.errors import (
 )
 from sensorstream.kb.graph_index import Origin
 from sensorstream.model import rdf
-from sensorstream.model.events import Message
+from sensorstream.model.events import Message, Status
 from sensorstream.model.terms import IRI, Triple
 from sensorstream.settings.settings import (
     OntologySettings,

@@ -14,9 +14,9 @@ from sensorstream.app.control.wiring import reasoner_of
 from sensorstream.engine.checkpoint import dump, load
 from sensorstream.engine.engine import Engine, EngineState
 from sensorstream.engine.engine_queries import EngineReport, stream_of
-from sensorstream.engine.outcome import Outcome, Status
+from sensorstream.engine.outcome import Outcome
 from sensorstream.errors import InternalFault
-from sensorstream.model.events import Message
+from sensorstream.model.events import Message, Status
 from sensorstream.network.operators.group_by import GroupOperator
 from sensorstream.reasoning.reasoner import Aside
 from sensorstream.settings.settings import ReasoningSettings, TimeSettings, WindowSettings

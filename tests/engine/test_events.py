@@ -10,9 +10,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from sensorstream.engine.engine_queries import EngineReport
-from sensorstream.engine.outcome import Outcome, Status
+from sensorstream.engine.outcome import Outcome
 from sensorstream.errors import QueryError, SettingsError, UnknownQuery
-from sensorstream.model.events import Event
+from sensorstream.model.events import Event, Status
 from sensorstream.model.terms import IRI
 from sensorstream.testing import triples
 from tests.engine.conftest import Build

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from sensorstream.engine.checkpoint import dump, load
 from sensorstream.engine.engine import Engine
-from sensorstream.engine.outcome import Outcome, Status
+from sensorstream.engine.outcome import Outcome
 from sensorstream.journal.entry_effects import alerts_of
-from sensorstream.model.events import Cleared, Message
+from sensorstream.model.events import Cleared, Message, Status
 from tests.engine import feeding
 from tests.engine.conftest import Deploy, Start, Started
 

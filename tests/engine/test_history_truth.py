@@ -20,10 +20,10 @@ from hypothesis import strategies as st
 from sensorstream.app.control.wiring import Deployment, read_deployment, reasoner_of
 from sensorstream.engine.checkpoint import dump, load
 from sensorstream.engine.message_reading import Arrived
-from sensorstream.engine.outcome import Outcome, Status
+from sensorstream.engine.outcome import Outcome
 from sensorstream.kb.graph_index import Origin
 from sensorstream.model import rdf, xsd
-from sensorstream.model.events import Ended, Event, Message
+from sensorstream.model.events import Ended, Event, Message, Status
 from sensorstream.model.terms import IRI, BlankNode, Literal, Subject, Triple
 from sensorstream.model.timeline import Instant
 from sensorstream.reasoning.reasoner import Aside

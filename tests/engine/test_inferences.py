@@ -8,9 +8,9 @@ import pytest
 
 from sensorstream.engine.checkpoint import dump, load
 from sensorstream.engine.engine import Engine
-from sensorstream.engine.outcome import Outcome, Status
+from sensorstream.engine.outcome import Outcome
 from sensorstream.model import rdf
-from sensorstream.model.events import Ended, Message
+from sensorstream.model.events import Ended, Message, Status
 from sensorstream.model.terms import IRI, Literal
 from sensorstream.settings.settings import ReasoningSettings, WindowSettings
 from tests.engine import feeding

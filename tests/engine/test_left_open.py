@@ -8,10 +8,9 @@ from pathlib import Path
 import pytest
 
 from sensorstream.engine.engine import Engine
-from sensorstream.engine.outcome import Status
 from sensorstream.errors import ReasonerError
 from sensorstream.kb.graph_index import Origin
-from sensorstream.model.events import Event
+from sensorstream.model.events import Event, Status
 from sensorstream.model.terms import IRI
 from sensorstream.reasoning.dl.reasoner_messages import IslandFacts, Types
 from sensorstream.reasoning.dl.reasoner_process import Worker

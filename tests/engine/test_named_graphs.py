@@ -17,10 +17,10 @@ from sensorstream.engine.engine import EngineState
 from sensorstream.engine.engine_state import Core, Parts
 from sensorstream.engine.message_run import MessageRun
 from sensorstream.engine.notices import Notices
-from sensorstream.engine.outcome import Status, Timings
+from sensorstream.engine.outcome import Timings
 from sensorstream.errors import QueryError
 from sensorstream.kb.graph_index import KnowledgeBase
-from sensorstream.model.events import Event, Message
+from sensorstream.model.events import Event, Message, Status
 from sensorstream.model.terms import IRI, Literal, Triple
 from sensorstream.model.timeline import Timeline
 from sensorstream.model.vocabulary import GRAPH_WINDOW

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+from typing import Any
+
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -10,6 +13,7 @@ from sensorstream.engine import query_alerts
 from sensorstream.engine.checkpoint import dump, load
 from sensorstream.engine.outcome import Outcome
 from sensorstream.journal.entry_effects import alerts_of, in_order
+from sensorstream.journal.registration import RegisterQuery
 from sensorstream.model.events import Alert, Cleared, Message
 from sensorstream.model.terms import Literal
 from sensorstream.settings.settings import WindowSettings
@@ -98,6 +102,36 @@ def test_what_a_query_begins_with_is_no_news_and_counts(started: Started) -> Non
         (Alert, "7", 1),
         (Cleared, "7", 3),
     ]
+
+
+def test_what_a_query_finds_at_its_start_is_raised_once_if_wanted(
+    start: Start, deploy: Deploy
+) -> None:
+    deployment = deploy(ONTOLOGY, RULES)
+    engine = start(deployment)
+    for number, value in enumerate((5, 7, 7)):
+        process(engine, message(number, number, value))
+
+    def put(text: str, entry: str) -> list[tuple[object, ...]]:
+        change = RegisterQuery("q0", PREFIX + text, replaces=True, found=True)
+        assert RegisterQuery.decode(*change.encode()) == change
+        target: Any = SimpleNamespace(engine=engine)
+        outcome = change.make(target, Message(entry, b"", 1))
+        return [
+            (getattr(each, "id", None), each.key, each.time)
+            for each in alerts_of(outcome)
+            if each.kind == "query"
+        ]
+
+    assert put(HIGH.replace("4", "6"), "m9") == [("m9-0-1", "7", 2)]
+    saved = dump(engine.state())
+    engine = start(deployment)
+    engine.restore(load(saved))
+    # The alert of 7 is open already.
+    assert put(HIGH, "m10") == [("m10-0-1", "5", 2)]
+    assert put(HIGH.replace("> 4", "= 5"), "m11") == [(None, "7", 2)]
+    (end,) = told([process(engine, message(0, 3, 1)), engine.finish()])
+    assert (type(end), end.key) == (Cleared, "5")
 
 
 @pytest.mark.parametrize("relation", ["", "REGISTER ISTREAM q AS "])

@@ -15,12 +15,12 @@ from hypothesis import strategies as st
 from sensorstream.app.control.wiring import Deployment, reasoner_of
 from sensorstream.engine.checkpoint import dump, load
 from sensorstream.engine.engine import Engine
-from sensorstream.engine.outcome import Outcome, Status
+from sensorstream.engine.outcome import Outcome
 from sensorstream.engine.shedding import SYNOPSIS, VOCABULARY, NumbersSynopsis, Summary
 from sensorstream.errors import SettingsError
 from sensorstream.installation import bundled
 from sensorstream.model import rdf
-from sensorstream.model.events import Individual, Message
+from sensorstream.model.events import Individual, Message, Status
 from sensorstream.model.terms import IRI, BlankNode, Literal
 from sensorstream.reasoning.reasoner import Aside
 from sensorstream.settings.settings import (

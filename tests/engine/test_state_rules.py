@@ -11,11 +11,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from sensorstream.engine.engine import Engine
-from sensorstream.engine.outcome import Status
 from sensorstream.errors import SettingsError
 from sensorstream.kb.graph_index import Origin
 from sensorstream.kb.oxigraph_terms import from_oxigraph, subject_to_oxigraph, to_oxigraph
-from sensorstream.model.events import Event
+from sensorstream.model.events import Event, Status
 from sensorstream.model.terms import Triple
 from tests.engine.conftest import Build
 from tests.reasoning.rulesets.graphs import PREFIXES, graph

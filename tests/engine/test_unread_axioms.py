@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from sensorstream.engine.engine import Engine
-from sensorstream.engine.outcome import Outcome, Status
-from sensorstream.model.events import Event
+from sensorstream.engine.outcome import Outcome
+from sensorstream.model.events import Event, Status
 from sensorstream.testing import triples
 from tests.engine.conftest import Build
 

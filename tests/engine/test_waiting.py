@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from sensorstream.engine.checkpoint import dump, load
 from sensorstream.engine.engine import Engine
-from sensorstream.engine.outcome import Outcome, Status
-from sensorstream.model.events import Message
+from sensorstream.engine.outcome import Outcome
+from sensorstream.model.events import Message, Status
 from sensorstream.settings.settings import TimeSettings
 from tests.engine import feeding
 from tests.engine.conftest import Deploy, Start

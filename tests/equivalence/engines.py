@@ -16,7 +16,6 @@ from sensorstream.app.cache.cache import Cache
 from sensorstream.app.cache.cache_messages import CacheQuestion, Formats
 from sensorstream.archive.archive_moves import archive
 from sensorstream.archive.archive_queries import Archive, DuckDB, archive_answered
-from sensorstream.engine.outcome import Status
 from sensorstream.history.asking.checked_question import CheckedQuestion, read_question
 from sensorstream.history.asking.query_run import AskingLimits, answered
 from sensorstream.history.database import engine
@@ -24,7 +23,7 @@ from sensorstream.history.store import PostgresStore
 from sensorstream.history.views import install_views
 from sensorstream.journal.records import Effects, MessageStatus, Record
 from sensorstream.kb.graph_index import KnowledgeBase, Origin
-from sensorstream.model.events import Ended, Message, Provenance
+from sensorstream.model.events import Ended, Message, Provenance, Status
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import Triple
 from sensorstream.model.timeline import Timeline

@@ -22,6 +22,7 @@ from sensorstream.errors import SensorStreamError
 from sensorstream.history import embedded
 from sensorstream.history.database import engine
 from sensorstream.history.migrations import migrate
+from sensorstream.settings.settings import SparkSettings
 from tests.databases import Databases
 from tests.equivalence.canonical import digest, masked, placed
 
@@ -113,7 +114,7 @@ class Tools:
         """Spark for small data: to compile a query would cost more than to run it."""
         from sensorstream.spark.launch import spark_session
 
-        session = self.stack.enter_context(spark_session("local[2]"))
+        session = self.stack.enter_context(spark_session(SparkSettings("local[2]")))
         session.conf.set("spark.sql.shuffle.partitions", "1")
         session.conf.set("spark.sql.codegen.wholeStage", "false")
         session.conf.set("spark.sql.codegen.factoryMode", "NO_CODEGEN")

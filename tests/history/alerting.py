@@ -9,11 +9,10 @@ from sqlalchemy import Engine, text
 
 from sensorstream.alerts.alert_records import RaisedAlert
 from sensorstream.alerts.poster import Attempt
-from sensorstream.engine.outcome import Status
 from sensorstream.history.outbox import PostgresOutbox
 from sensorstream.history.store import PostgresStore
 from sensorstream.journal.records import Effects, MessageStatus, Record
-from sensorstream.model.events import Alert, Cleared, Message
+from sensorstream.model.events import Alert, Cleared, Message, Status
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 

@@ -39,6 +39,7 @@ from sensorstream.settings.settings import (
 )
 from sensorstream.sparql.query_printer import query_text
 from tests.databases import execute
+from tests.oxigraph import AGGREGATES, FUNCTIONS
 
 FOLDER = Path(__file__).with_name("house")
 ROOMS = ("kitchen", "hall", "cellar", "attic")
@@ -175,7 +176,9 @@ def _term(kind: int, text: str, datatype: str | None, language: str | None) -> T
 def expected(store: ox.Store, case: Case) -> Any:
     """Oxigraph's answer, in the form of :func:`comparable`."""
     query = replace(case.question.query, valid_time=None)
-    found: Any = store.query(query_text(query))
+    found: Any = store.query(
+        query_text(query), custom_functions=FUNCTIONS, custom_aggregate_functions=AGGREGATES
+    )
     if isinstance(found, ox.QueryBoolean):
         return bool(found)
     if isinstance(found, ox.QueryTriples):

@@ -11,7 +11,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sensorstream.engine.outcome import Status
 from sensorstream.errors import HistoryError, Unstorable
 from sensorstream.history.effects_store import spared
 from sensorstream.history.store import PostgresStore
@@ -25,6 +24,7 @@ from sensorstream.model.events import (
     Individual,
     Message,
     Provenance,
+    Status,
 )
 from sensorstream.model.terms import IRI, Literal
 from tests.databases import execute

@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from sensorstream.engine.outcome import Status
 from sensorstream.history.asking.checked_question import read_question
 from sensorstream.history.asking.query_answer import Solutions
 from sensorstream.history.asking.query_run import AskingLimits, answered
@@ -17,7 +16,7 @@ from sensorstream.history.store import PostgresStore
 from sensorstream.history.view_definitions import numbered, view_definitions
 from sensorstream.journal.records import Effects, MessageStatus, Record
 from sensorstream.model import rdf, xsd
-from sensorstream.model.events import Departure, Ended, Individual, Message, Provenance
+from sensorstream.model.events import Departure, Ended, Individual, Message, Provenance, Status
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import IRI, BlankNode, Literal, Term
 from sensorstream.model.timeline import Timeline

@@ -8,7 +8,6 @@ from dataclasses import replace
 
 import pytest
 
-from sensorstream.engine.outcome import Status
 from sensorstream.errors import HistoryError
 from sensorstream.history.journal_rows import (
     JournalEntry,
@@ -26,7 +25,7 @@ from sensorstream.history.journal_rows import (
 )
 from sensorstream.history.store import PostgresStore
 from sensorstream.journal.records import Record
-from sensorstream.model.events import Message
+from sensorstream.model.events import Message, Status
 from tests.databases import execute
 from tests.history.test_store import NOW
 

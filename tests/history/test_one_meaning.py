@@ -18,7 +18,6 @@ from sensorstream.app.cache.cache import Cache
 from sensorstream.app.cache.cache_messages import CacheQuestion, Formats
 from sensorstream.archive.archive_moves import archive
 from sensorstream.archive.archive_queries import Archive, archive_answered
-from sensorstream.engine.outcome import Status
 from sensorstream.errors import QueryError, UnsupportedQuery
 from sensorstream.history.asking.checked_question import read_question
 from sensorstream.history.asking.history_relations import FOREVER, PresentStatements, StandingTriple
@@ -29,7 +28,7 @@ from sensorstream.journal.records import Effects, MessageStatus, Record
 from sensorstream.kb.graph_index import KnowledgeBase, Origin
 from sensorstream.kb.oxigraph_terms import from_oxigraph
 from sensorstream.model import xsd
-from sensorstream.model.events import Ended, Message, Provenance
+from sensorstream.model.events import Ended, Message, Provenance, Status
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import Literal, Term
 from sensorstream.model.timeline import Timeline

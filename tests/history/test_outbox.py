@@ -18,7 +18,6 @@ from sensorstream.alerts.alert_records import (
 from sensorstream.alerts.poster import Attempt
 from sensorstream.alerts.sender import DeliveryFailure
 from sensorstream.engine.engine_queries import EngineReport
-from sensorstream.engine.outcome import Status
 from sensorstream.errors import HistoryError, UnknownDelivery, UnknownWebhook
 from sensorstream.history.database import engine
 from sensorstream.history.incidents import PostgresIncidents
@@ -28,7 +27,7 @@ from sensorstream.history.store import PostgresStore
 from sensorstream.history.tables import deliveries
 from sensorstream.history.webhook_store import PostgresWebhooks
 from sensorstream.journal.records import Effects, MessageStatus, Record
-from sensorstream.model.events import Alert, Message
+from sensorstream.model.events import Alert, Message, Status
 from sensorstream.streams.query_report import Report, RowOperation
 
 NOW = datetime(2014, 8, 1, 8, 5, tzinfo=UTC)

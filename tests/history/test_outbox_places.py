@@ -16,12 +16,11 @@ from sensorstream.alerts.alert_records import Webhook
 from sensorstream.alerts.poster import Attempt
 from sensorstream.alerts.sender import DeliveryFailure
 from sensorstream.engine.engine_queries import EngineReport
-from sensorstream.engine.outcome import Status
 from sensorstream.history.outbox import PostgresOutbox
 from sensorstream.history.store import PostgresStore
 from sensorstream.history.webhook_store import PostgresWebhooks
 from sensorstream.journal.records import Effects, MessageStatus, Record
-from sensorstream.model.events import Alert, Message
+from sensorstream.model.events import Alert, Message, Status
 from sensorstream.streams.query_report import Report, RowOperation
 from tests.history.alerting import commit
 

@@ -11,7 +11,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sensorstream.engine.outcome import Status
 from sensorstream.history.partitions import (
     END,
     FIRST,
@@ -22,7 +21,7 @@ from sensorstream.history.partitions import (
 )
 from sensorstream.history.store import PostgresStore
 from sensorstream.journal.records import Effects, MessageStatus, Record
-from sensorstream.model.events import Ended, Message, Provenance
+from sensorstream.model.events import Ended, Message, Provenance, Status
 from sensorstream.model.terms import IRI
 from sensorstream.model.timeline import Timeline
 from tests.history.analysed import analysed

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import psycopg2
 import pytest
@@ -12,13 +12,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sqlalchemy import Engine
 
-from sensorstream.engine.outcome import Status
+from sensorstream.history import postgres_reader
 from sensorstream.history.postgres_reader import PostgresReader
 from sensorstream.history.store import PostgresStore
-from sensorstream.history.store_reader import RECENT, ClassMember, Latest
+from sensorstream.history.store_reader import RECENT, ClassMember, Latest, QuarantineChoice
 from sensorstream.journal.records import Effects, MessageStatus, Record
 from sensorstream.model import rdf, xsd
-from sensorstream.model.events import Ended, Evidence, Message, Provenance, RuleWait
+from sensorstream.model.events import Ended, Evidence, Message, Provenance, RuleWait, Status
 from sensorstream.model.terms import IRI, BlankNode, Literal, Subject, Term, Triple
 from tests.databases import execute
 from tests.history.test_store import alert, effects, entry
@@ -157,3 +157,90 @@ def test_an_evidence_is_kept_with_its_alert(
     assert alerts.alert == raised
     assert found == replace(evidence, bindings=(("v", Literal(kept)),))
     assert PostgresReader(database).evidence_of_alert("m1-2")[1] is None
+
+
+@pytest.fixture
+def searched(url: str, store: PostgresStore) -> list[str]:
+    """A journal of eight messages, one every 30 seconds; their contents."""
+    execute(url, "delete from store.messages")
+    contents = (
+        *("<a>Frog</a>", "<a>fr\u00f6g &amp; co</a>", "<a>fro_g 100%</a>", "<A>\\ frog</A>"),
+        *("<b x='big frog'/>", "<b/>", "<b>toad</b>", "<b>FROG pond</b>"),
+    )
+    first = store.last_seq() + 1
+    for at, each in enumerate(contents):
+        moment = NOW + timedelta(seconds=30 * at)
+        message = Message(f"m{first + at}", each.encode(), first + at, "rest")
+        store.append([Record(first + at, message, moment)])
+    statuses = [
+        MessageStatus(first + at, Status.REJECTED if at == 6 else Status.ACCEPTED)
+        for at, _ in enumerate(contents)
+    ]
+    store.commit(Effects(first + 7, (), (), (), tuple(statuses), NOW))
+    return list(contents)
+
+
+@pytest.mark.parametrize(
+    ("words", "numbers"),
+    [
+        (("frog",), [7, 4, 3, 0]),
+        (("frog", "big"), [4]),
+        (("big frog",), [4]),
+        (("fr\u00f6g",), [1]),
+        (("g & c",), [1]),
+        (("&amp;",), [1]),
+        (("_g",), [2]),
+        (("100%",), [2]),
+        (("\\",), [3]),
+        (("<b",), [7, 6, 5, 4]),
+        (("o\0",), []),
+    ],
+)
+def test_words_are_found_in_messages(
+    searched: list[str], database: Engine, words: tuple[str, ...], numbers: list[int]
+) -> None:
+    reader = PostgresReader(database)
+    found, rest = reader.kept_messages(QuarantineChoice(words=words), 20)
+    contents = [reader.content_of_message(each.id).decode() for each in found]
+    assert (contents, rest) == ([searched[at] for at in numbers], None)
+
+
+def test_a_search_goes_on_where_it_has_stopped(
+    searched: list[str], database: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reader, chosen = PostgresReader(database), QuarantineChoice(words=("frog",))
+    first = reader.kept_messages(QuarantineChoice(), 8)[0][-1].seq
+    for name, most in (("SEARCHED", 3), ("SEARCHED_BYTES", 30)):
+        monkeypatch.setattr(postgres_reader, name, most)
+        counted = reader.count_messages(chosen, 4)
+        assert counted.oldest is not None
+        assert counted.oldest > NOW
+        found: list[int] = []
+        rest: int | None = None
+        for _ in searched:
+            page, rest = reader.kept_messages(replace(chosen, before=rest), 20)
+            found += [each.seq - first for each in page]
+            if rest is None:
+                break
+        assert found == [7, 4, 3, 0]
+        monkeypatch.undo()
+
+
+def test_messages_are_counted_by_time_and_status(searched: list[str], database: Engine) -> None:
+    reader = PostgresReader(database)
+    counted = reader.count_messages(QuarantineChoice(), 4)
+    part = int(NOW.timestamp()) // 60
+    accepted = Status.ACCEPTED
+    assert (counted.seconds, counted.oldest) == (60, None)
+    assert {each[:2]: each[2] for each in counted.counts} == {
+        (part, accepted): 2,
+        (part + 1, accepted): 2,
+        (part + 2, accepted): 2,
+        (part + 3, accepted): 1,
+        (part + 3, Status.REJECTED): 1,
+    }
+    minute = timedelta(minutes=1)
+    narrow = QuarantineChoice("accepted", since=NOW + minute, until=NOW + 2 * minute)
+    counted = reader.count_messages(replace(narrow, words=("frog",)), 60)
+    assert (counted.seconds, [each[2] for each in counted.counts]) == (1, [1])
+    assert reader.count_messages(replace(narrow, source="none"), 60).counts == ()

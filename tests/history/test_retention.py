@@ -2,12 +2,11 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
-from sensorstream.engine.outcome import Status
 from sensorstream.history.effects_writer import PipelineRunner, Standings, claim
 from sensorstream.history.store import PostgresStore
 from sensorstream.installation import bundled
 from sensorstream.journal.records import Effects, MessageStatus, Record
-from sensorstream.model.events import Alert, Departure, Individual, Message, Provenance
+from sensorstream.model.events import Alert, Departure, Individual, Message, Provenance, Status
 from sensorstream.model.terms import IRI, Literal
 from tests.databases import execute
 

@@ -11,7 +11,6 @@ import pytest
 from sqlalchemy.engine import make_url
 
 from sensorstream.alerts.alert_records import Webhook
-from sensorstream.engine.outcome import Status
 from sensorstream.errors import Contradiction, HistoryError
 from sensorstream.history.database import engine
 from sensorstream.history.outbox import PostgresOutbox
@@ -21,7 +20,15 @@ from sensorstream.history.store_reader import QuarantineChoice, Quarantined
 from sensorstream.history.webhook_store import PostgresWebhooks
 from sensorstream.journal.records import Effects, MessageStatus, OntologyVersion, Record, Settled
 from sensorstream.model import rdf, xsd
-from sensorstream.model.events import Alert, Departure, Ended, Individual, Message, Provenance
+from sensorstream.model.events import (
+    Alert,
+    Departure,
+    Ended,
+    Individual,
+    Message,
+    Provenance,
+    Status,
+)
 from sensorstream.model.terms import IRI, BlankNode, Literal, Triple
 from sensorstream.model.timeline import Timeline
 from tests.databases import execute

@@ -14,13 +14,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from psycopg2 import extensions
 
-from sensorstream.engine.outcome import Status
 from sensorstream.history.database import connect
 from sensorstream.history.reader_role import reader_url
 from sensorstream.history.store import PostgresStore
 from sensorstream.journal.records import Effects, MessageStatus, Record
 from sensorstream.model import xsd
-from sensorstream.model.events import Ended, Message, Provenance
+from sensorstream.model.events import Ended, Message, Provenance, Status
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import IRI, Literal
 from sensorstream.model.timeline import Timeline

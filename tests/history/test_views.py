@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 from sqlalchemy import Engine
 
-from sensorstream.engine.outcome import Status
 from sensorstream.errors import HistoryError, OntologyConflict
 from sensorstream.history.database import engine
 from sensorstream.history.reader_role import reader_url
@@ -15,7 +14,7 @@ from sensorstream.history.store import PostgresStore
 from sensorstream.history.views import check_views, install_views
 from sensorstream.journal.records import Effects, MessageStatus, Record
 from sensorstream.model import rdf, xsd
-from sensorstream.model.events import Departure, Ended, Individual, Message, Provenance
+from sensorstream.model.events import Departure, Ended, Individual, Message, Provenance, Status
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import IRI, BlankNode, Literal, Subject, Term
 from sensorstream.model.timeline import Timeline

@@ -9,7 +9,6 @@ import pytest
 from sqlalchemy import Engine, text
 
 from sensorstream.alerts.alert_records import Webhook
-from sensorstream.engine.outcome import Status
 from sensorstream.errors import HistoryError
 from sensorstream.history import webhook_store
 from sensorstream.history.incidents import PostgresIncidents
@@ -18,7 +17,7 @@ from sensorstream.history.store import PostgresStore
 from sensorstream.history.webhook_store import PostgresWebhooks
 from sensorstream.journal.notice import WEBHOOK_DISABLED
 from sensorstream.journal.records import Effects, MessageStatus, Record
-from sensorstream.model.events import Alert, Message
+from sensorstream.model.events import Alert, Message, Status
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 Change = Callable[[PostgresWebhooks], None]

@@ -14,11 +14,12 @@ import pytest
 from prometheus_client import CollectorRegistry
 
 from sensorstream.app.life.entry_queue import HERE, MessageSender
-from sensorstream.engine.outcome import Outcome, Status
+from sensorstream.engine.outcome import Outcome
 from sensorstream.errors import MalformedMessage, RepeatedMessage, Unavailable
 from sensorstream.inputs.inputs import RunningInput, reader_of
 from sensorstream.inputs.intake import InputMetrics, Intake
-from sensorstream.model.events import Message
+from sensorstream.logs import concerned
+from sensorstream.model.events import Message, Status
 from sensorstream.settings.endpoints import Input
 from sensorstream.settings.settings_file import load_settings
 
@@ -34,6 +35,7 @@ class Journal:
 
     contents: list[bytes] = field(default_factory=list)
     sources: list[str] = field(default_factory=list)
+    traces: list[str] = field(default_factory=list)
     repeats: int = 0
     full: bool = False
     origins: set[str] = field(default_factory=set)
@@ -61,6 +63,7 @@ class Journal:
             self.origins.add(origin)
             self.contents.append(content)
             self.sources.append(source)
+            self.traces.append(concerned().get("trace_id", ""))
             name = f"m{len(self.contents)}"
 
             def settle() -> None:

@@ -22,7 +22,13 @@ class KafkaBroker:
         (broker,) = self._client.list_topics(timeout=300).brokers.values()
         self.address = f"{broker.host}:{broker.port}"
 
-    def produce(self, topic: str, values: list[bytes], partition: int = 0) -> None:
+    def produce(
+        self,
+        topic: str,
+        values: list[bytes],
+        partition: int = 0,
+        headers: dict[str, bytes] | None = None,
+    ) -> None:
         """Append records; returns when the broker has all of them."""
         failures: list[Any] = []
 
@@ -31,7 +37,9 @@ class KafkaBroker:
                 failures.append(error)
 
         for value in values:
-            self._client.produce(topic, value, partition=partition, on_delivery=told)
+            self._client.produce(
+                topic, value, partition=partition, on_delivery=told, headers=headers or {}
+            )
         assert self._client.flush(30) == 0
         assert failures == []
 

@@ -21,6 +21,8 @@ import paho.mqtt.publish
 from amqtt.broker import Broker
 from amqtt.mqtt.protocol.broker_handler import BrokerProtocolHandler
 from paho.mqtt.enums import CallbackAPIVersion
+from paho.mqtt.packettypes import PacketTypes
+from paho.mqtt.properties import Properties
 from pwdlib import PasswordHash
 
 USER: Final = "sensors"
@@ -143,6 +145,19 @@ def amqtt_broker(folder: Path, tls: tuple[Path, Path] | None = None) -> Iterator
     finally:
         broker.stop()
         amqtt.broker.BrokerProtocolHandler = original
+
+
+def publish_with(port: int, topic: str, payload: str, headers: dict[str, str]) -> None:
+    """Publish with user properties, which MQTT 5 has."""
+    properties = Properties(PacketTypes.PUBLISH)  # type: ignore[no-untyped-call]
+    properties.UserProperty = list(headers.items())
+    client = paho.mqtt.client.Client(CallbackAPIVersion.VERSION2, protocol=paho.mqtt.client.MQTTv5)
+    client.username_pw_set(USER, PASSWORD)
+    client.connect("127.0.0.1", port)
+    client.loop_start()
+    client.publish(topic, payload, 1, properties=properties).wait_for_publish(60)
+    client.disconnect()
+    client.loop_stop()
 
 
 def publish(

@@ -27,11 +27,15 @@ def test_records_are_taken_and_their_offsets_committed(bench: Bench, broker: Kaf
     assert bench.journal.contents == contents
     assert set(bench.journal.sources) == {"hall"}
     assert bench.value("messages_total", status="rejected") == 1
-    broker.produce("buses", [b"<next/>"])
+    trace = "0af7651916cd43dd8448eb211c80319c"
+    broker.produce(
+        "buses", [b"<next/>"], headers={"traceparent": f"00-{trace}-b7ad6b7169203331-01".encode()}
+    )
     with bench.running(options(broker, "buses", "topic_is_source = true"), "kafka"):
         eventually(lambda: broker.committed("buses", "g-buses") == 13, 60)
     assert bench.journal.contents == [*contents, b"<next/>"]
     assert bench.journal.sources[-1] == "buses"
+    assert bench.journal.traces[-2:] == ["", trace]
     assert bench.journal.repeats == 0
 
 

@@ -25,6 +25,7 @@ from tests.inputs.mqtt_brokers import (
     free_port,
     mosquitto_broker,
     publish,
+    publish_with,
 )
 from tests.server.certificates import write_certificate
 from tests.waiting import eventually
@@ -95,8 +96,14 @@ def test_messages_are_taken_in_order_and_acknowledged(bench: Bench, broker: Brok
     assert bench.journal.contents == [b"<m>%d</m>" % n for n in range(30)]
     assert set(bench.journal.sources) == {"buses"}
     with reading(bench, broker):  # nothing is left to be delivered again
-        publish(broker.port, [("bus/1", "<last/>")])
+        header = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+        if broker.version == "5":
+            publish_with(broker.port, "bus/1", "<last/>", {"traceparent": header})
+        else:
+            publish(broker.port, [("bus/1", "<last/>")])
         eventually(lambda: len(bench.journal.contents) == 31)
+    trace = header.split("-")[1] if broker.version == "5" else ""
+    assert bench.journal.traces[-2:] == ["", trace]
     assert bench.journal.repeats == 0
 
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from hashlib import sha256
 
-from sensorstream.engine.outcome import Outcome, Status
+from sensorstream.engine.outcome import Outcome
 from sensorstream.journal.entry_effects import effects_of
 from sensorstream.journal.records import OntologyVersion, Record
 from sensorstream.model.events import (
@@ -17,6 +17,7 @@ from sensorstream.model.events import (
     Individual,
     Message,
     Provenance,
+    Status,
 )
 from sensorstream.model.terms import IRI, Literal
 

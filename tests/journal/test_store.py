@@ -8,11 +8,10 @@ from datetime import UTC, datetime
 
 import pytest
 
-from sensorstream.engine.outcome import Status
 from sensorstream.errors import HistoryError
 from sensorstream.history.store import PostgresStore
 from sensorstream.journal.records import Effects, MessageStatus, Record, Settled, Store
-from sensorstream.model.events import Message
+from sensorstream.model.events import Message, Status
 from sensorstream.model.timeline import Timeline
 from sensorstream.testing import MemoryStore
 

@@ -104,6 +104,29 @@ def test_n_triples_become_an_event() -> None:
     assert triples(content) == [(IRI("u:a"), IRI("u:p"), Literal("é"))]
 
 
+@pytest.mark.parametrize(
+    ("media_type", "text"),
+    [
+        ("trig", '&lt;u:a&gt; &lt;u:p&gt; "é" .'),
+        ("ld+json", '{"@id": "u:a", "u:p": "é"}'),
+        ("n-quads", '&lt;u:a&gt; &lt;u:p&gt; "é" .'),
+    ],
+)
+def test_other_formats_become_an_event_and_may_not_name_a_graph(media_type: str, text: str) -> None:
+    output = f'<xsl:output method="text" media-type="application/{media_type}"/>'
+    assert triples(stylesheet(f'{output}<xsl:template match="/">{text}\n</xsl:template>')) == [
+        (IRI("u:a"), IRI("u:p"), Literal("é"))
+    ]
+    if media_type == "ld+json":
+        deep = '{"@graph":[' * 9999
+        with pytest.raises(MappingError, match=r"output is not JSON-LD: .*nested deeper than 256"):
+            apply(stylesheet(f'{output}<xsl:template match="/">{deep}</xsl:template>'))
+    if media_type == "trig":
+        named = f"&lt;u:g&gt; {{ {text} }}"
+        with pytest.raises(MappingError, match="its output names a graph, <u:g>: expected none"):
+            apply(stylesheet(f'{output}<xsl:template match="/">{named}</xsl:template>'))
+
+
 def test_no_output_says_nothing_but_has_matched() -> None:
     mapped = apply(stylesheet('<xsl:template match="/"/>'))
     assert (mapped.matched, mapped.events) == (("face",), ())

@@ -8,7 +8,7 @@ import sys
 import tomllib
 from collections.abc import Iterator
 from functools import cache
-from importlib.metadata import packages_distributions
+from importlib.metadata import files, packages_distributions
 from pathlib import Path
 
 import pytest
@@ -42,12 +42,12 @@ def whole(extra: str) -> set[NormalizedName]:
 
 
 def modules_named(tree: ast.AST) -> Iterator[str]:
-    """Top modules that a file imports, or names in a text: some are imported by name."""
+    """Modules that a file imports, and top modules in a text: some are imported by name."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
-            yield from (each.name.partition(".")[0] for each in node.names)
+            yield from (each.name for each in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-            yield node.module.partition(".")[0]
+            yield node.module
         elif (
             isinstance(node, ast.Constant)
             and isinstance(node.value, str)
@@ -56,10 +56,23 @@ def modules_named(tree: ast.AST) -> Iterator[str]:
             yield f"text:{node.value.partition('.')[0]}"
 
 
+HOMES = packages_distributions()
+
+
+@cache
+def homes_of(module: str) -> set[NormalizedName]:
+    """The packages that have a module; several may share its top name."""
+    found = HOMES.get(module.partition(".")[0], [])
+    if len(set(found)) > 1 and "." in module:
+        place = module.replace(".", "/")
+        own = (f"{place}.py", f"{place}/")
+        found = [each for each in found if any(str(f).startswith(own) for f in files(each) or ())]
+    return {canonicalize_name(each) for each in found}
+
+
 @cache
 def distributions_used() -> tuple[set[NormalizedName], set[NormalizedName]]:
     """The packages that SensorStream imports, and those that it imports or names in a text."""
-    homes = packages_distributions()
     imported: set[NormalizedName] = set()
     named_too: set[NormalizedName] = set()
     for file in (ROOT / "sensorstream").rglob("*.py"):
@@ -67,8 +80,7 @@ def distributions_used() -> tuple[set[NormalizedName], set[NormalizedName]]:
             continue
         for module in modules_named(ast.parse(file.read_text(encoding="utf-8"))):
             name = module.removeprefix("text:")
-            found = {canonicalize_name(each) for each in homes.get(name, [])}
-            if name in sys.stdlib_module_names or not found:
+            if name.partition(".")[0] in sys.stdlib_module_names or not (found := homes_of(name)):
                 continue
             named_too |= found
             if name == module:
@@ -105,8 +117,7 @@ def test_all_is_the_sum_of_the_extras() -> None:
 
 @pytest.mark.parametrize("extra", EXTRAS)
 def test_an_extra_installs_the_modules_that_it_is_asked_for(extra: str) -> None:
-    homes = packages_distributions()
-    provided = {canonicalize_name(each) for module in EXTRAS[extra] for each in homes[module]}
+    provided = set().union(*map(homes_of, EXTRAS[extra]))
     assert provided == whole(extra)
     assert not provided & named(*DECLARED), "what everybody has is no extra"
 

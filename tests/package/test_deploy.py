@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
 import subprocess
 import sys
+import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import click
+import jsonschema  # type: ignore[import-untyped]
 import pytest
 import yaml
 
 from sensorstream.cli import main
+from sensorstream.cli.init_command import TEMPLATES
 from sensorstream.installation import EXTRAS
 from sensorstream.server.http_connection import HEALTH
 from sensorstream.settings.settings import Settings
@@ -117,14 +121,93 @@ def test_the_services_fit_each_other(tmp_path: Path) -> None:
     assert (DEPLOY / build["context"] / build["dockerfile"]).resolve() == DEPLOY / "Dockerfile"
     [volume] = server["volumes"]
     assert volume.split(":")[1] == instructions("WORKDIR")[0] == instructions("VOLUME")[0]
-    named = {each.split(":")[0] for each in (*server["volumes"], *postgres["volumes"])}
-    assert named == set(COMPOSE["volumes"])
+    named = {v.split(":")[0] for each in services.values() for v in each.get("volumes", ())}
+    assert {each for each in named if not each.startswith(".")} == set(COMPOSE["volumes"])
+
+
+CHART = DEPLOY / "helm" / "sensorstream"
+VALUES: Mapping[str, Any] = yaml.safe_load((CHART / "values.yaml").read_text(encoding="utf-8"))
+HELM = shutil.which("helm")
+GIVEN = {
+    "template": "city",
+    "files": {"rules/mine.rules": "prefix : <http://example.org/>\n"},
+    "settings": {"LIMITS_QUESTIONS": "8"},
+    "history": {"url": "postgresql://u:p@h/d"},
+    "ingress": {"enabled": True, "tlsSecret": "tls"},
+}
+
+
+def test_the_chart_is_of_this_version_and_its_values_are_as_its_schema_says() -> None:
+    chart = yaml.safe_load((CHART / "Chart.yaml").read_text(encoding="utf-8"))
+    version = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["version"]
+    assert chart["version"] == chart["appVersion"] == version
+    schema = json.loads((CHART / "values.schema.json").read_text(encoding="utf-8"))
+    jsonschema.validate(VALUES, schema)
+    jsonschema.validate({**VALUES, **GIVEN}, schema)
+    assert set(schema["properties"]["template"]["enum"]) == {"", *TEMPLATES}
+    for wrong in ({"settings": {"LIMITS_QUESTIONS": 8}}, {"files": {"../x": ""}}, {"replicas": 2}):
+        with pytest.raises(jsonschema.ValidationError):
+            jsonschema.validate({**VALUES, **wrong}, schema)
+    used = set(re.findall(r"\.Values\.(\w+)", "".join(map(Path.read_text, CHART.rglob("*.*")))))
+    assert used == VALUES.keys()
+
+
+def test_the_chart_fits_the_image() -> None:
+    server = (CHART / "templates" / "server.yaml").read_text(encoding="utf-8")
+    [user] = instructions("USER")
+    assert set(re.findall(r"(?:runAs\w+|fsGroup): (\d+)", server)) == {user}
+    assert re.findall(r"containerPort: (\d+)", server) == instructions("EXPOSE")
+    assert {each.encode() for each in re.findall(r"path: (/\w+)", server)} <= HEALTH
+    [folder] = instructions("WORKDIR")
+    assert set(re.findall(r"mountPath: (/srv\S+)\}", server)) == {folder}
+    notes = (CHART / "templates" / "NOTES.txt").read_text(encoding="utf-8")
+    [command] = re.findall(r"-- sensorstream (.*)$", notes, re.MULTILINE)
+    assert resolves(command.split())
+
+
+@pytest.mark.skipif(HELM is None, reason="helm, which reads charts, is not installed")
+@pytest.mark.parametrize("given", [{}, GIVEN])
+def test_helm_accepts_the_chart_and_its_folder_is_a_deployment(
+    given: Mapping[str, Any], tmp_path: Path
+) -> None:
+    values = tmp_path / "values.yaml"
+    values.write_text(yaml.safe_dump(given), encoding="utf-8")
+
+    def helm(*arguments: str) -> str:
+        command = [str(HELM), *arguments, str(CHART), "--values", str(values)]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+    helm("lint", "--strict")
+    made = {each["kind"]: each for each in yaml.safe_load_all(helm("template", "demo"))}
+    assert ({"Ingress", "ConfigMap", "Secret"} <= made.keys()) == bool(given)
+    pod = made["StatefulSet"]["spec"]["template"]["spec"]
+    server = pod["containers"][0]
+    variables = {each["name"]: each.get("value", "x") for each in server.get("env", ())}
+    assert settings(tmp_path, variables).limits.questions == (8 if given else 4)
+    files = tmp_path / "files"
+    if given:
+        [volume] = [each["configMap"] for each in pod["volumes"] if each["name"] == "files"]
+        for item in volume["items"]:
+            (files / item["path"]).parent.mkdir(parents=True)
+            (files / item["path"]).write_text(made["ConfigMap"]["data"][item["key"]])
+    first = pod["initContainers"][0]
+    script = first["args"][0].replace("/files/", f"{files}/")
+    given_path = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
+    for _ in range(2):  # The second start finds the folder.
+        command = [*first["command"], script]
+        subprocess.run(command, cwd=tmp_path, env=given_path, check=True, timeout=60)
+    kept = load_settings(tmp_path / "deployment" / "sensorstream.toml", {})
+    assert [each.name for each in kept.rules.files][
+        -1
+    ] == f"{'mine' if given else 'tracking'}.rules"
 
 
 def test_the_commands_of_the_document_are_there() -> None:
     text = (ROOT / "docs" / "operate" / "operations.md").read_text(encoding="utf-8")
     commands = re.findall(
-        r"(?:^|bin/|run --rm server )(?:sensorstream )?((?:init|keys) .*)$", text, re.M
+        r"(?:^|bin/|run --rm server |-0 -- )(?:sensorstream )?((?:init|keys) .*)$", text, re.M
     )
-    assert len(commands) == 3
+    assert len(commands) == 4
     assert all(resolves(each.split()) for each in commands)

@@ -14,6 +14,7 @@ from sensorstream.errors import MissingExtra
 from sensorstream.installation import EXTRAS, require
 from sensorstream.model.schema import Schema
 from sensorstream.model.timeline import Timeline
+from sensorstream.settings.settings import SparkSettings
 from sensorstream.spark.bulk_sql import run_spark_sql
 from sensorstream.spark.history_snapshot import HistoryPlace
 
@@ -62,7 +63,7 @@ def test_sql_on_spark_without_spark_says_what_to_install(without: str) -> None:
             "SELECT 1",
             schema=Schema(),
             timeline=Timeline.INTEGER,
-            master="local",
+            at=SparkSettings("local"),
             timeout=1,
             row_limit=1,
         )

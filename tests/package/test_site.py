@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from sensorstream.errors import address_of, errors_by_code
 from tests.package import site
 from tests.package.building import ROOT
 
@@ -31,6 +32,12 @@ def test_the_site_is_whole_and_fetches_nothing(built: Path) -> None:
     assert (built / "search.json").stat().st_size > 100_000
     assert "Client.follow_alerts" in (built / "docs/use/python-reference.html").read_text("utf-8")
     assert not (built / "docs" / "plan.html").exists()
+
+
+def test_every_error_names_a_place_of_the_site(built: Path) -> None:
+    for each in errors_by_code().values():
+        name, _, place = address_of(each.page).partition("#")
+        assert place in site._Page(built / name).places, each.code
 
 
 def test_a_link_that_leads_nowhere_is_found(tmp_path: Path) -> None:

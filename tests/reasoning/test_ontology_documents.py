@@ -115,6 +115,8 @@ def test_graphs_with_names_are_refused() -> None:
     text = '{"@id": "http://x/g", "@graph": [{"@id": "http://x/a", "http://x/p": 1}]}'
     with pytest.raises(OntologyError, match=r"graph with a name .*expected one graph"):
         read("o.jsonld", text.encode())
+    with pytest.raises(OntologyError, match=r"graph with a name .*expected one graph"):
+        read("o.trig", b"<urn:g> { <urn:a> <urn:p> <urn:b> }")
 
 
 def test_a_name_that_is_none_is_found_in_rdf_xml() -> None:

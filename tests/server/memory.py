@@ -25,7 +25,7 @@ from sensorstream.app.life.metrics import Metrics
 from sensorstream.app.questions.individuals import IndividualView, WindowView
 from sensorstream.app.questions.one_time_questions import Asking, RunningQuestions
 from sensorstream.clock import SystemClock
-from sensorstream.engine.outcome import Outcome, Status, Timings
+from sensorstream.engine.outcome import Outcome, Timings
 from sensorstream.errors import (
     Contradiction,
     HistoryError,
@@ -42,11 +42,13 @@ from sensorstream.history.asking.checked_question import (
     question_plan,
 )
 from sensorstream.history.asking.query_answer import Answer, GraphAnswer, Solutions
+from sensorstream.history.asking.query_run import AskRows
 from sensorstream.history.read_only_sql import AnswerColumn, SqlResult, SqlStream
 from sensorstream.history.store_reader import (
     EVERY,
     Behind,
     Choice,
+    CountedMessages,
     KeptMessage,
     QuarantineChoice,
     Quarantined,
@@ -54,7 +56,7 @@ from sensorstream.history.store_reader import (
 )
 from sensorstream.kb.graph_index import KnowledgeBase, Origin
 from sensorstream.mapping.xml_document import parse_document
-from sensorstream.model.events import Alert, Message
+from sensorstream.model.events import Alert, Message, Status
 from sensorstream.model.terms import IRI, Literal
 from sensorstream.model.timeline import Timeline
 from sensorstream.processes.forks import QuestionLimits
@@ -108,6 +110,10 @@ class MemoryAsking(Asking):
             yield True
         else:
             yield GraphAnswer(iter([(IRI("urn:a"), IRI("urn:p"), Literal("Ada"))]))
+
+    @contextmanager
+    def snapshot(self, stop: Stop) -> Iterator[AskRows]:
+        yield lambda question: []
 
     def cache_plan(
         self, text: str, default_graphs: Sequence[str], named_graphs: Sequence[str]
@@ -210,8 +216,13 @@ class MemoryReader:
         ]
         return [each for each in kept if each.seq < (chosen.before or 9)][:limit]
 
-    def kept_messages(self, chosen: QuarantineChoice, limit: int) -> list[KeptMessage]:
-        return [OneMessage().life("m42").message]
+    def kept_messages(
+        self, chosen: QuarantineChoice, limit: int
+    ) -> tuple[list[KeptMessage], int | None]:
+        return [OneMessage().life("m42").message], None
+
+    def count_messages(self, chosen: QuarantineChoice, most: int) -> CountedMessages:
+        return CountedMessages(60, ((23_000_000, Status.ACCEPTED, 3), (23_000_000, None, 1)), NOW)
 
     def content_of_message(self, name: str) -> bytes:
         raise UnknownMessage(f"there is no message '{name}'")

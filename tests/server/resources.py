@@ -138,7 +138,9 @@ class NoQueries(Queries):
     def reports(self, entry: str, after: int) -> Sequence[EngineReport]:
         return ()
 
-    def put(self, name: str, text: str, by: str = "", match: Match = None) -> QueryView:
+    def put(
+        self, name: str, text: str, by: str = "", match: Match = None, *, found: bool = False
+    ) -> QueryView:
         return self.register(text, name, by)
 
     def try_put(self, name: str, text: str) -> QueryTrial:

@@ -10,7 +10,7 @@ from sensorstream import errors
 from sensorstream.errors import SensorStreamError
 from sensorstream.server.problems import problem_of
 
-FIELDS = {"type", "title", "status", "detail"}
+FIELDS = {"type", "title", "status", "detail", "see"}
 OWN = [
     each
     for _, each in inspect.getmembers(errors, inspect.isclass)

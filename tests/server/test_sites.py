@@ -10,11 +10,12 @@ import pytest
 
 from sensorstream.app.application import Application
 from sensorstream.errors import SettingsError
-from sensorstream.server.addresses import KnownSites, check_origins
+from sensorstream.server.addresses import KnownSites, check_origins, check_tiles
 from sensorstream.settings.settings import ServerSettings
 
 MAP = "https://map.example.org"
 EVIL = "https://evil.example"
+READER = "https://query.example.org"
 
 
 @pytest.fixture(scope="module")
@@ -23,7 +24,7 @@ def known(
 ) -> Iterator[httpx.Client]:
     """A server with a name, which lets the pages of one site in."""
     application = in_memory()
-    told = ServerSettings(names=("plant.example.org",), origins=(MAP,))
+    told = ServerSettings(names=("plant.example.org",), origins=(MAP,), read_origins=(READER,))
     application.settings = replace(application.settings, server=told)
     for url in listen(application):
         with httpx.Client(base_url=url, timeout=60) as client:
@@ -148,3 +149,89 @@ def test_json_that_a_form_sends_as_text_is_not_read(client: httpx.Client) -> Non
 def test_what_is_no_origin_is_refused_in_the_settings(origin: str) -> None:
     with pytest.raises(SettingsError, match=r"server\.origins"):
         check_origins([origin])
+
+
+def preflight(client: httpx.Client, path: str, method: str, origin: str = READER) -> httpx.Response:
+    asked = {
+        "origin": origin,
+        "access-control-request-method": method,
+        "access-control-request-headers": "authorization,content-type",
+    }
+    return client.options(path, headers=asked)
+
+
+def test_the_pages_of_a_reading_site_read_and_ask(known: httpx.Client) -> None:
+    query = {"content-type": "application/sparql-query", "origin": READER}
+    for answer in (
+        known.get("/sparql", params={"query": "ASK {}"}, headers={"origin": READER}),
+        known.post("/sparql", content="ASK {}", headers=query),
+        known.post("/sql", json={"query": "select 1"}, headers={"origin": READER}),
+        known.get("/graphs/window", headers={"origin": READER}),
+        known.head("/rules", headers={"origin": READER}),
+        known.get("/graphs/nothing", headers={"origin": READER}),
+    ):
+        assert answer.status_code in (200, 404), answer.text
+        assert answer.headers["access-control-allow-origin"] == READER
+        assert answer.headers["vary"].endswith("Origin")
+        assert "access-control-allow-credentials" not in answer.headers
+
+
+@pytest.mark.parametrize(
+    ("path", "methods"),
+    [
+        ("/sparql", {"GET", "HEAD", "POST"}),
+        ("/sql", {"POST"}),
+        ("/graphs", {"GET", "HEAD"}),
+        ("/queries", {"GET", "HEAD"}),
+        ("/queries/http%3A%2F%2Fx%2Fq/results", {"GET", "HEAD"}),
+        ("/messages", {"GET", "HEAD"}),
+    ],
+)
+def test_a_preflight_says_what_a_reading_site_may_do(
+    known: httpx.Client, path: str, methods: set[str]
+) -> None:
+    for method in ("GET", "POST", "PUT", "DELETE"):
+        answer = preflight(known, path, method)
+        assert (answer.status_code == 200) == (method in methods), method
+        assert set(answer.headers["access-control-allow-methods"].split(", ")) == methods
+        assert answer.headers["access-control-allow-headers"] == "authorization,content-type"
+    assert preflight(known, path, "GET", EVIL).status_code == 403
+
+
+def test_a_reading_site_changes_nothing_and_sees_nothing_of_operators(known: httpx.Client) -> None:
+    for path in ("/messages", "/queries", "/jobs", "/webhooks", "/trials", "/soap"):
+        answer = known.post(path, content="<A/>", headers={"origin": READER})
+        assert answer.status_code == 403, path
+        assert "access-control-allow-origin" not in answer.headers
+    for path in ("/settings", "/webhooks", "/audit"):
+        answer = known.get(path, headers={"origin": READER})
+        assert "access-control-allow-origin" not in answer.headers, path
+        assert preflight(known, path, "GET").status_code == 405
+
+
+def test_every_site_may_read_if_the_settings_say_so(
+    listen: Callable[[Application], Iterator[str]], in_memory: Callable[[], Application]
+) -> None:
+    application = in_memory()
+    told = ServerSettings(read_origins=("*",))
+    application.settings = replace(application.settings, server=told)
+    for url in listen(application):
+        with httpx.Client(base_url=url, timeout=60) as client:
+            for origin in (EVIL, "null"):
+                query = {"content-type": "application/sparql-query", "origin": origin}
+                answer = client.post("/sparql", content="ASK {}", headers=query)
+                assert answer.headers["access-control-allow-origin"] == "*"
+                assert "access-control-allow-credentials" not in answer.headers
+                assert preflight(client, "/sparql", "POST", origin).status_code == 200
+                assert client.put("/rules", headers={"origin": origin}).status_code == 403
+    check_origins(["*", MAP], "server.read_origins", "*")
+    with pytest.raises(SettingsError, match=r"server\.read_origins"):
+        check_origins(["*.example.org"], "server.read_origins", "*")
+
+
+@pytest.mark.parametrize("end", ["/{z}/{x}", "/{z}/{x}/{y}.png; script-src *", "{z}{x}{y}"])
+def test_what_is_no_address_of_pictures_is_refused_in_the_settings(end: str) -> None:
+    for each in ("", f"{MAP}/{{z}}/{{x}}/{{y}}.png", "http://{s}.example.org:80/{z}/{y}/{x}?key=1"):
+        assert check_tiles(each) == each
+    with pytest.raises(SettingsError, match=r"server\.map_tiles"):
+        check_tiles(MAP + end)

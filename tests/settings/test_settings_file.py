@@ -104,6 +104,14 @@ def test_the_environment_wins_over_the_file(tmp_path: Path) -> None:
     assert settings.server.port == 2
 
 
+def test_spark_has_settings_of_its_own(tmp_path: Path) -> None:
+    text = '[spark.conf]\n"spark.executor.cores" = 2\n"spark.speculation" = true'
+    expected = (("spark.executor.cores", "2"), ("spark.speculation", "true"))
+    assert load(tmp_path, text).spark.conf == expected
+    given = "spark.executor.cores=2 spark.speculation=true"
+    assert load(tmp_path, "", SENSORSTREAM_SPARK_CONF=given).spark.conf == expected
+
+
 def test_a_number_may_stand_where_a_length_is_expected(tmp_path: Path) -> None:
     assert load(tmp_path, "[window]\nsize = 191").window.size == "191"
 
@@ -138,6 +146,16 @@ def test_a_number_may_stand_where_a_length_is_expected(tmp_path: Path) -> None:
         ("[filters.f]\nproperties = 'x'", "filters.f.properties: expected a list of texts"),
         ("sources = 5", "'sources' is a section: expected [sources]"),
         ("[inputs]\n", ":1:2: 'inputs' is a section: expected [[inputs]]"),
+        (
+            '[pipeline]\nfolder = "s3a://b/x"',
+            ":2:1: pipeline.folder: expected a path on this machine",
+        ),
+        ('[spark.conf]\n"spark.x" = [1]', "spark.conf: expected names of Spark with values"),
+        ('[spark]\nconf = { memory = "1g" }', ":2:1: spark.conf: expected names of Spark"),
+        (
+            '[spark.conf]\n"spark.sql.ansi.enabled" = false',
+            "spark.conf: spark.sql.ansi.enabled is SensorStream's own",
+        ),
         ("[[inputs]]\n", "inputs.name is not set: "),
         ("[[inputs]]\nname = 'a'", "inputs.type is not set: expected one of folder, mqtt, kafka"),
         ("[[inputs]]\nname = 'a'\ntype = 'ftp'", ":3:1: inputs.type: expected one of folder, mqtt"),

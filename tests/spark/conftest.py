@@ -8,14 +8,22 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from sensorstream.engine.outcome import Status
 from sensorstream.history.store import PostgresStore
 from sensorstream.journal.records import Effects, MessageStatus, Record
 from sensorstream.model import rdf, xsd
-from sensorstream.model.events import Alert, Departure, Ended, Individual, Message, Provenance
+from sensorstream.model.events import (
+    Alert,
+    Departure,
+    Ended,
+    Individual,
+    Message,
+    Provenance,
+    Status,
+)
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import IRI, BlankNode, Literal, Term
 from sensorstream.model.timeline import Timeline
+from sensorstream.settings.settings import SparkSettings
 from sensorstream.spark.history_snapshot import HistoryPlace
 from sensorstream.spark.launch import spark_session
 from tests.databases import make_views
@@ -133,5 +141,5 @@ def spark() -> Iterator[SparkSession]:
     text of its plan that nobody reads without a user interface.
     """
     small = {"spark.sql.shuffle.partitions": "1", "spark.sql.ui.explainMode": "simple"}
-    with spark_session("local[2]", small | UNCOMPILED) as session:
+    with spark_session(SparkSettings("local[2]"), small | UNCOMPILED) as session:
         yield session

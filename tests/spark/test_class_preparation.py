@@ -8,6 +8,7 @@ from unittest.mock import Mock
 import pytest
 
 from sensorstream.errors import SparkError
+from sensorstream.settings.settings import SparkSettings
 from sensorstream.spark import class_cache, class_preparation
 from sensorstream.spark.class_preparation import NumbersStream, prepare
 
@@ -25,7 +26,7 @@ def test_the_file_that_the_jvm_leaves_is_kept_and_nothing_else(
     made: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     @contextmanager
-    def running(master: str, configuration: object, classes: Path) -> Iterator[Mock]:
+    def running(at: SparkSettings, *, classes: Path) -> Iterator[Mock]:
         yield Mock()
         if made:
             classes.write_bytes(b"classes")

@@ -16,12 +16,14 @@ import psycopg2
 from sensorstream.errors import QueryError
 from sensorstream.model.schema import Schema
 from sensorstream.model.timeline import Timeline
+from sensorstream.settings.settings import SparkSettings
 from sensorstream.spark import session
 from sensorstream.spark.bulk_sql import run_spark_sql
 from sensorstream.spark.history_snapshot import HistoryPlace
 
 url, settings = sys.argv[1:]
 with session(settings, url=url, master="local[1]") as history:
+    print(history.spark.conf.get("spark.sql.shuffle.partitions"))
     text = "select status, count(*) from history.messages group by 1 order by 1"
     answer = history.sql(text)
     print(answer.columns, [tuple(row) for row in answer.collect()])
@@ -47,7 +49,7 @@ history.close()
 print(
     run_spark_sql(
         HistoryPlace(url, Path("archive")), "select count(*) as n from messages", schema=Schema(),
-        timeline=Timeline.DATETIME, master="local[1]", timeout=300, row_limit=5,
+        timeline=Timeline.DATETIME, at=SparkSettings("local[1]"), timeout=300, row_limit=5,
     ).rows
 )
 """
@@ -58,7 +60,10 @@ def test_a_program_asks_one_state_of_the_history_many_questions_and_is_quiet(
 ) -> None:
     settings = tmp_path / "sensorstream.toml"
     ontology = bundled("ontologies") / "tracking.ttl"
-    settings.write_text(f'[time]\nline = "datetime"\n[ontology]\nfiles = ["{ontology}"]\n')
+    settings.write_text(
+        f'[time]\nline = "datetime"\n[ontology]\nfiles = ["{ontology}"]\n'
+        '[spark.conf]\n"spark.sql.shuffle.partitions" = 3\n'
+    )
     done = subprocess.run(
         [sys.executable, "-c", PROGRAM, url, str(settings)],
         capture_output=True,
@@ -67,6 +72,7 @@ def test_a_program_asks_one_state_of_the_history_many_questions_and_is_quiet(
     )
     assert (done.stdout.splitlines(), done.stderr) == (
         [
+            "3",
             "['status', 'count'] [('accepted', 18), ('unmatched', 2)]",
             "0",
             "[('accepted', 17), ('rejected', 1), ('unmatched', 2)]",

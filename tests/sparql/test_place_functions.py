@@ -17,14 +17,20 @@ from pyproj import Geod
 from sensorstream.errors import QueryError
 from sensorstream.installation import EXTRAS
 from sensorstream.kb.graph_changes import QuadStore
+from sensorstream.kb.oxigraph_terms import stored, term_of
+from sensorstream.kb.triple_index import TripleIndex
 from sensorstream.model import xsd
-from sensorstream.model.geometry import CRS84
+from sensorstream.model.geometry import CRS84, Geometry
 from sensorstream.model.terms import IRI, Literal, Term
+from sensorstream.network.build import build
 from sensorstream.network.exact_values import exact
 from sensorstream.network.expressions.expression_functions import value_of
+from sensorstream.network.network import Network
+from sensorstream.network.plan.planner import plan
+from sensorstream.network.query_sources import DEFAULT, Sources
 from sensorstream.sparql.algebra import FunctionCall, Variable
 from sensorstream.sparql.answerable import read_answerable
-from sensorstream.sparql.place_functions import GEOF, PLACE_FUNCTIONS, RELATIONS
+from sensorstream.sparql.place_functions import GEOF, PLACE_AGGREGATES, PLACE_FUNCTIONS, RELATIONS
 from sensorstream.sparql.query_parser import parse_query
 
 LATITUDE_FIRST = "http://www.opengis.net/def/crs/EPSG/0/4326"
@@ -57,6 +63,13 @@ def value(name: str, *terms: Term) -> Term | None:
     (row,) = answer
     assert (row["x"] is None) == (found is None)
     return found
+
+
+def written(term: Term | None) -> Any:
+    """The shape of a literal."""
+    assert isinstance(term, Literal)
+    assert isinstance(term.value, Geometry)
+    return term.value.written
 
 
 def plain(name: str, *terms: Term) -> Any:
@@ -146,6 +159,82 @@ def test_functions_of_one_geometry_are_those_of_shapely(
         assert found == known
 
 
+AGGREGATES: dict[str, Callable[[Any], Any]] = {
+    "aggBoundingBox": shapely.envelope,
+    "aggBoundingCircle": shapely.minimum_bounding_circle,
+    "aggCentroid": shapely.centroid,
+    "aggConcaveHull": lambda whole: shapely.concave_hull(whole, ratio=0.3),
+    "aggConvexHull": shapely.convex_hull,
+    "aggUnion": lambda whole: shapely.union_all(whole.geoms),
+}
+
+
+@settings(max_examples=40)
+@given(st.lists(st.lists(st.tuples(small, shapes), max_size=3), max_size=5))
+def test_aggregates_are_those_of_shapely_while_geometries_come_and_go(
+    stream: list[list[tuple[int, Any]]],
+) -> None:
+    assert {GEOF + name for name in AGGREGATES} == PLACE_AGGREGATES.keys()
+    columns = " ".join(f"(<{GEOF}{name}>(?g) AS ?{name})" for name in AGGREGATES)
+    query = read_answerable(f"SELECT {columns} {{ ?s <urn:g> ?g }}")
+    index, network, store = TripleIndex(), Network(), QuadStore()
+    root = build(plan(query.form.pattern, Sources()), network, {DEFAULT: index})
+    geometry = IRI("urn:g")
+    for instant in [*stream, *stream]:
+        for subject, shape in instant:
+            triple = (IRI(f"urn:s{subject}"), geometry, wkt(shape.wkt))
+            there = triple in index
+            (index.discard if there else index.add)(triple)
+            quad = [ox.Quad(ox.NamedNode(triple[0]), ox.NamedNode(geometry), stored(triple[2]))]
+            store.change([] if there else quad, quad if there else [])
+        network.settle()
+        (row,) = root.rows()
+        known = [written(o) for by in index.spo.values() for o in by[geometry]]
+        whole = shapely.GeometryCollection(known)
+        for found, (name, expected) in zip(row, AGGREGATES.items(), strict=True):
+            if not known:
+                assert found is None
+            elif name in ("aggBoundingBox", "aggConcaveHull", "aggConvexHull", "aggUnion"):
+                assert shapely.equals(written(found), expected(whole))
+            else:
+                assert shapely.hausdorff_distance(written(found), expected(whole)) < 1e-9
+        answer = exact(query, store.store).answer(store.store)
+        assert isinstance(answer, ox.QuerySolutions)
+        (solution,) = answer
+        assert tuple(None if each is None else term_of(each) for each in solution) == row
+
+
+@pytest.mark.parametrize(
+    ("members", "expected"),
+    [
+        ({wkt("POINT (1 2)"): 3, wkt("POINT (5 2)"): 1}, wkt("POINT (2 2)")),
+        (
+            dict.fromkeys((wkt("POINT (4 2)"), wkt(f"<{LATITUDE_FIRST}> POINT (2 0)")), 1),
+            wkt("POINT (2 2)"),
+        ),
+        (
+            dict.fromkeys((wkt(f"<{LATITUDE_FIRST}> POINT ({north} 0)") for north in (2, 4)), 1),
+            wkt(f"<{LATITUDE_FIRST}> POINT (3 0)"),
+        ),
+        (
+            {Literal('{"type":"Point","coordinates":[1.0,2.0]}', xsd.GEO_JSON): 1},
+            Literal('{"type":"Point","coordinates":[1.0,2.0]}', xsd.GEO_JSON),
+        ),
+    ],
+)
+def test_an_aggregate_is_in_the_system_that_all_have(
+    members: dict[Term, int], expected: Literal
+) -> None:
+    assert PLACE_AGGREGATES[GEOF + "aggCentroid"].value(members) == expected
+
+
+def test_an_aggregate_with_a_member_that_is_no_geometry_has_no_value() -> None:
+    rows = f'("{SQUARE}"^^<{xsd.GEO_WKT}>) ("POINT(1 1)")'
+    query = read_answerable(f"SELECT (<{GEOF}aggUnion>(?g) AS ?x) {{ VALUES (?g) {{ {rows} }} }}")
+    (row,) = build(plan(query.form.pattern, Sources()), Network(), {}).rows()
+    assert row == (None,)
+
+
 def test_measures_are_in_the_unit() -> None:
     square = shapely.from_wkt(SQUARE)
     area, around = GLOBE.geometry_area_perimeter(square)
@@ -223,6 +312,8 @@ def test_what_has_no_value_is_an_error(name: str, terms: tuple[Term, ...]) -> No
         ('sfWithin(?p, "POLYGON((0 0))")', "no geo:wktLiteral or geo:geoJSONLiteral"),
         (f'metricDistance("POINT(0 91)"^^<{xsd.GEO_WKT}>, ?p)', "no place on the globe"),
         ("sfWithin(?p)", "expected two arguments, not 1"),
+        ("aggUnion(?p)", "aggUnion cannot stand in FILTER: aggregates stand in SELECT"),
+        ("sfWithin(DISTINCT ?p, ?q)", "DISTINCT is for aggregates"),
         ("distance(?p, ?q, <urn:mile>)", "<urn:mile> is no known unit"),
         ('relate(?p, ?q, "T")', "no pattern of DE-9IM"),
     ],
@@ -242,4 +333,4 @@ def test_the_page_names_all_functions() -> None:
     text = PAGE.read_text(encoding="utf-8")
     table = text.partition("<!-- places -->")[2].partition("<!-- end of places -->")[0]
     told = set(re.findall(r"`(\w+)", table))
-    assert {GEOF + name for name in told} == PLACE_FUNCTIONS.keys()
+    assert {GEOF + name for name in told} == PLACE_FUNCTIONS.keys() | PLACE_AGGREGATES.keys()

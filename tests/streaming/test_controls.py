@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
 
 from sensorstream.app.control.wiring import read_deployment
-from sensorstream.engine.outcome import Status
 from sensorstream.history.journal_rows import JournalRow, journal_rows
 from sensorstream.history.store import PostgresStore
 from sensorstream.journal.records import Effects, Record
 from sensorstream.journal.registration import RegisterQuery
+from sensorstream.model.events import Alert, Status
 from sensorstream.model.timeline import Timeline
-from sensorstream.settings.settings import Settings
+from sensorstream.settings.settings import Settings, ShapeSettings
+from sensorstream.shapes.shape_compiler import compile_shapes
+from sensorstream.shapes.shape_graph import read_shapes
 from sensorstream.streaming.engine_host import EngineHost
 from sensorstream.streaming.worker_messages import Done, EnginePlace, Work, pack
 from tests.streaming.conftest import seen
@@ -88,3 +92,55 @@ def test_a_query_that_is_put_again_reports_by_its_new_text_in_every_engine(
     host.close()
     said = {(r.entry, "#Human" in str(r.report)) for effects in north for r in effects.reports}
     assert said == {("m1.2", False), ("m4.2", True), ("m7.2", False)}
+
+
+def test_the_shapes_of_each_engine_begin_with_what_it_has_and_end_with_their_texts(
+    settings: Settings, database: str, record: Callable[..., Record], tmp_path: Path
+) -> None:
+    file = tmp_path / "shapes.ttl"
+    file.write_text(
+        "@prefix : <http://example.org/t#> . @prefix sh: <http://www.w3.org/ns/shacl#> .\n"
+        ":S sh:targetClass :Actor ; sh:property [ sh:path :x ; sh:maxInclusive 7 ] ."
+    )
+    shaped = replace(settings, shapes=ShapeSettings((file,), "quarantine"))
+    (low,) = compile_shapes(read_shapes([file]))
+
+    def put(seq: int, text: str) -> Record:
+        content, name = RegisterQuery(low.name, text, "", replaces=True, found=True).encode()
+        return record(seq, content, name, "query")
+
+    entries = [
+        record(1, seen("north", 1, (1, 8)), "north"),
+        record(2, seen("north", 2, (2, 9)), "north"),
+        put(3, low.text),
+        record(4, seen("south", 4, (3, 9)), "south"),
+        put(5, low.text.replace("7", "8")),
+        record(6, seen("south", 6, (3, 2)), "south"),
+        record(7, seen("north", 7, (4, 1)), "north"),
+        record(8, seen("south", 8, (5, 1)), "south"),
+    ]
+    with PostgresStore.open(database, Timeline.INTEGER) as store:
+        store.append(entries)
+    rows = list(journal_rows(database, 0))
+    # What is at the door is known from the shapes, too: all engines read them.
+    door = EngineHost(read_deployment(shaped), database)
+    _, (refused,) = take(door, "=north", None, rows[:1], 0)
+    door.close()
+    assert [each.status for each in refused.statuses] == [Status.REJECTED]
+    host = EngineHost(read_deployment(settings), database)
+    _, north = take(host, "=north", None, [rows[0], rows[1], rows[6]], 8)
+    _, south = take(host, "=south", None, [rows[3], rows[5], rows[7]], 8)
+    _, control = take(host, "", None, [rows[2], rows[4]], 8)
+    host.close()
+
+    def told(effects: list[Effects]) -> list[tuple[bool, str | None]]:
+        return [
+            (isinstance(each, Alert), each.key and each.key.rpartition("#")[2])
+            for one in effects
+            for each in one.alerts
+            if each.rule == low.name
+        ]
+
+    assert told(north) == [(True, "north-1 8"), (True, "north-2 9"), (False, "north-1 8")]
+    assert told(south) == [(True, "south-3 9"), (False, "south-3 9")]
+    assert told(control) == []

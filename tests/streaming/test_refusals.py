@@ -21,7 +21,7 @@ from sensorstream.streaming.spark_stream import check_folder, running_stream
 def test_without_spark_it_says_what_to_install(
     settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(sys.modules, "google", None)
+    monkeypatch.setitem(sys.modules, "google.protobuf", None)
     with (
         pytest.raises(MissingExtra, match=r"pip install 'sensorstream\[spark\]'"),
         running_stream(settings, "postgresql://", lambda _entries, _last: None),

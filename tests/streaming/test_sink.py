@@ -8,11 +8,10 @@ from typing import Any
 
 import pyarrow as pa
 
-from sensorstream.engine.outcome import Status
 from sensorstream.history.effects_writer import EngineStanding, PositionReader, Writes
 from sensorstream.history.store import PostgresStore
 from sensorstream.journal.records import Effects, MessageStatus, Record
-from sensorstream.model.events import Alert
+from sensorstream.model.events import Alert, Status
 from sensorstream.model.timeline import Timeline
 from sensorstream.model.waits import Waits
 from sensorstream.streaming.spark_stream import HistorySink

@@ -18,6 +18,7 @@ from tests.w3c.entailment_page import failed_entailments, section
 from tests.w3c.manifests import MISSING, OUTSIDE, Case, QueryCase, SyntaxCase, cases, query_cases
 from tests.w3c.network import ANEW, NETWORK_DEVIATIONS, fault_of_network
 from tests.w3c.page_tables import counted, reasons
+from tests.w3c.protocol import HTTP_DEVIATIONS, http_faults, http_section
 from tests.w3c.rdf_mt import MISSING as NO_RDF_MT
 from tests.w3c.rdf_mt import semantics_cases
 from tests.w3c.shacl import MISSING as NO_SHACL
@@ -79,12 +80,15 @@ def main() -> int:
     wrong |= (mapped := {each.name: fault_of_rml(each) for each in rml_cases()})
     wrong |= (entailed := failed_entailments())
     wrong |= (shaped := failed_shapes())
+    served = http_faults()
+    wrong |= {"/".join(each): why for each, why in served.items() if each[1] not in HTTP_DEVIATIONS}
     lines = (
         *counted("suite | kind", _COLUMNS, ((_group(e), _labels(e, wrong)) for e in cases())),
         *(_DEVIATIONS, *reasons("tests", DEVIATIONS), ""),
         _ANEW + ", ".join(sorted(each.rpartition("/")[2] for each in ANEW)) + ".",
         *("", *reasons("deviates", NETWORK_DEVIATIONS), ""),
         *("Not run:", "", *reasons("categories", OUTSIDE)),
+        *http_section(served),
         *section(entailed),
         _RML,
         *counted("suite", _RML_COLUMNS, ((e.group, _rml(e, mapped)) for e in rml_cases())),

@@ -28,10 +28,10 @@ ENTAILMENT: Final = "entailment"
 
 # What these categories test is not the language: who answers, and how.
 OUTSIDE: Final = {
-    "graph-store-protocol": "HTTP, not the language",
-    "http-rdf-update": "HTTP, not the language",
-    "protocol": "HTTP, not the language",
-    "service-description": "HTTP, not the language",
+    "graph-store-protocol": "HTTP, not the language: [below](#http)",
+    "protocol": "HTTP, not the language: [below](#http)",
+    "service-description": "HTTP, not the language: [below](#http)",
+    "http-rdf-update": "replaced by graph-store-protocol",
     "service": "federation: a query cannot call other endpoints",
 }
 

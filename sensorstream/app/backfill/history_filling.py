@@ -93,7 +93,7 @@ def map_on_spark(settings: Settings, source: str, groups: Iterator[Group]) -> It
     require("spark", "backfill on Spark")
     from pyspark.errors import PySparkException
 
-    with spark_session(settings.spark.master) as spark, ThreadPoolExecutor(1) as jobs:
+    with spark_session(settings.spark) as spark, ThreadPoolExecutor(1) as jobs:
         context = spark.sparkContext
         mapped = partial(map_group, settings.path, source)
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Iterable, Iterator
-from itertools import islice
+from collections.abc import Callable
 from multiprocessing.connection import Connection
 from typing import IO, Any, Final, cast
 
@@ -12,17 +11,19 @@ import pyoxigraph as ox
 
 from sensorstream.app.cache.cache_messages import Answered, CacheQuestion, Formats
 from sensorstream.history.asking import answer_formats
-from sensorstream.history.asking.query_answer import Answer, GraphAnswer, Row, Solutions, limited
+from sensorstream.history.asking.query_answer import (
+    Answer,
+    GraphAnswer,
+    Solutions,
+    answer_of_oxigraph,
+)
 from sensorstream.kb.graph_changes import QuadStore
-from sensorstream.kb.oxigraph_terms import term_of
-from sensorstream.model.terms import Triple
-from sensorstream.network.exact_values import OxigraphQuery, Results, exact
+from sensorstream.network.exact_values import exact
 from sensorstream.processes.fork_server import serve_forks
 from sensorstream.processes.forks import QuestionLimits
 from sensorstream.sparql.answerable import read_answerable
 
 _PIECE: Final = 64 * 1024
-_BATCH: Final = 1024
 
 
 def main(owner: Connection) -> None:
@@ -59,7 +60,7 @@ class _Copy:
         )
         found = asked.answer(store, question.default_graphs, question.named_graphs)
         asked.check()
-        answer = _answer_of(found, limits.rows, asked)
+        answer = answer_of_oxigraph(found, limits.rows, asked)
         offered = answer_formats.writers(answer)
         media_type = _wanted(answer, question.formats)
         if media_type is None:
@@ -82,30 +83,6 @@ def _wanted(answer: Answer, wanted: Formats) -> str | None:
             return wanted.graph
         case _:
             return wanted.boolean
-
-
-def _answer_of(found: Results, most: int, asked: OxigraphQuery) -> Answer:
-    if isinstance(found, ox.QueryBoolean):
-        return bool(found)
-    if isinstance(found, ox.QuerySolutions):
-        names = tuple(variable.value for variable in found.variables)
-        rows: Iterator[Row] = (
-            tuple(None if value is None else term_of(value) for value in solution)
-            for solution in found
-        )
-        return Solutions(names, cast(Iterator[Row], limited(_batches(rows, asked), most)))
-    triples = (tuple(map(term_of, triple)) for triple in found)
-    return GraphAnswer(cast(Iterator[Triple], limited(_batches(triples, asked), most)))
-
-
-def _batches(
-    rows: Iterable[tuple[object, ...]], asked: OxigraphQuery
-) -> Iterator[list[tuple[object, ...]]]:
-    rows = iter(rows)
-    while batch := list(islice(rows, _BATCH)):
-        asked.check()
-        yield batch
-    asked.check()
 
 
 class _Pieces(io.RawIOBase):

@@ -104,6 +104,7 @@ def _check_sql(question: HistoryQuery, line: Timeline) -> None:
     # What builds SQL takes long to import, and few rules ask the history.
     from sensorstream.history.asking.checked_question import question_before
     from sensorstream.history.asking.history_relations import scope_of
+    from sensorstream.history.asking.split_question import sql_question
     from sensorstream.sql.sparql.query_forms import compile_query
 
     parsed = question.at(((LAST, line.literal(0)), (NOW, line.literal(_MOMENT))))
@@ -115,7 +116,7 @@ def _check_sql(question: HistoryQuery, line: Timeline) -> None:
             if isinstance(each, str):
                 _check_time(each, line)
         parsed = replace(parsed, meaning=replace(parsed.meaning, valid_time=None))
-    asked = question_before(parsed, line, _MOMENT)
+    asked = sql_question(question_before(parsed, line, _MOMENT))
     compile_query(asked.query, scope_of(asked.time, {}, live=True))
 
 

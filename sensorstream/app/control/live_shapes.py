@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from sensorstream.engine.engine import Engine
 from sensorstream.engine.outcome import Outcome
-from sensorstream.errors import Overrun, QueryError, ShapesError, ViolatedShapes
+from sensorstream.errors import Overrun, QueryError, RefusedByShapes, ShapesError, ViolatedShapes
 from sensorstream.mapping.mapping_plan import MappedMessage
 from sensorstream.model import rdf, rdfs
 from sensorstream.model.terms import Term, Triple
@@ -65,7 +65,7 @@ class DeployedShapes:
         grave = any(each.severity == f"{SH}Violation" for each in report.violations)
         if self.policy == "note" or not grave:
             return replace(mapped, notes=(*mapped.notes, told))
-        raise ViolatedShapes(told if self.policy == "reject" else report.turtle)
+        raise RefusedByShapes(told) if self.policy == "reject" else ViolatedShapes(report.turtle)
 
     def report(
         self, triples: Sequence[Triple], seconds: float, limit: str, *, apart: bool = True
@@ -127,7 +127,7 @@ def put_live(queries: Queries, wanted: Iterable[ShapeQuery]) -> None:
     texts = {each.name: each.text for each in wanted}
     for name, text in texts.items():
         try:
-            queries.put(name, text, "shapes.files")
+            queries.put(name, text, "shapes.files", found=True)
         except (Overrun, QueryError) as error:
             _LOG.error("the shapes' query %s does not run: %s", name, error)
     for view in queries.views():

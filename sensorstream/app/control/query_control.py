@@ -158,7 +158,9 @@ class Queries:
         }
         return name, query_notes(parsed, replace(self._known(), beside=beside))
 
-    def put(self, name: str, text: str, by: str = "", match: Match = None) -> QueryView:
+    def put(
+        self, name: str, text: str, by: str = "", match: Match = None, *, found: bool = False
+    ) -> QueryView:
         """Start a query, instead of the one of this name if there is one. If the new one cannot
         start, the present one goes on, as does a query that has this text.
 
@@ -167,6 +169,7 @@ class Queries:
             text: of the query; a name in it is ignored.
             by: who puts it.
             match: whether the change is wanted, told the digest of the present text, or None.
+            found: whether what it finds at its start raises its alerts.
 
         Raises:
             QueryError, UnsupportedQuery, Overrun, QueryConflict, Busy, Unavailable: see
@@ -177,7 +180,8 @@ class Queries:
             now = self._present(checked_name(name))
             check_match(match, None if now is None else now.text, f"the query '{name}'")
             if now is None or now.stopped or now.text != text:
-                self._app.pipeline.change(RegisterQuery(name, text, by, replaces=True)).result()
+                entry = RegisterQuery(name, text, by, replaces=True, found=found)
+                self._app.pipeline.change(entry).result()
                 with self._app.pipeline.lock:
                     self.log.keep(self._app.engine.queries.entries())
         return replace(self.view(name), notes=notes)

@@ -14,13 +14,13 @@ from datetime import datetime
 from typing import Final, TypeAlias
 
 from sensorstream.app.control.mapping_files import type_of
-from sensorstream.engine.outcome import Status
 from sensorstream.errors import ChangedMeanwhile, UnknownVersion
 from sensorstream.history.journal_rows import journal_changes, record_of
 from sensorstream.journal.entry import Entry
 from sensorstream.journal.kinds import entry_of
 from sensorstream.journal.registration import PutWebhook, RegisterQuery, RemoveQuery, RemoveWebhook
 from sensorstream.journal.takeover import PutOntology, PutRules
+from sensorstream.model.events import Status
 
 QUERY: Final = "application/sparql-query"
 """The media type of a query."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import fields, replace
 from datetime import datetime, timedelta
 from secrets import token_hex
@@ -25,7 +25,7 @@ from sensorstream.alerts.sender import OUTPUT
 from sensorstream.alerts.signing import check_secret, new_secret
 from sensorstream.app.control.versions import Match, ResourceVersions, check_match
 from sensorstream.app.deployment_handle import Handle
-from sensorstream.errors import SensorStreamError, UnknownWebhook, WebhookError
+from sensorstream.errors import SensorStreamError, UnknownQuery, UnknownWebhook, WebhookError
 from sensorstream.history.journal_rows import journal_changes, record_of
 from sensorstream.history.webhook_store import PostgresWebhooks
 from sensorstream.journal.kinds import entry_of
@@ -39,6 +39,7 @@ from sensorstream.model.webhook_definition import (
     WebhookContent,
     WebhookDefinition,
 )
+from sensorstream.streams.report_formats import check_format
 
 ROTATION: Final = timedelta(hours=24)
 """How long an old secret signs beside the new one."""
@@ -62,10 +63,14 @@ class Webhooks:
         registered: PostgresWebhooks,
         dispatcher: WebhookDispatcher,
         announce: Callable[[], None],
+        form_of: Callable[[str], str],
     ) -> None:
-        """Make the operations; ``announce`` is called when there is something to deliver."""
+        """Make the operations; ``announce`` is called when there is something to deliver, and
+        ``form_of`` tells the form of a query.
+        """
         self._app = app
         self._announce = announce
+        self._form_of = form_of
         self._registered = registered
         self._dispatcher = dispatcher
         self._changing = Lock()
@@ -109,7 +114,8 @@ class Webhooks:
         Raises:
             WebhookError: the URL, the secret or the format is not acceptable, or there are too many
                 webhooks.
-            QueryError: a name is not a valid name of a query.
+            QueryError: a name is not a valid name of a query, or the format is none for the reports
+                of one that runs.
             Unavailable: the server is stopping or broken.
         """
         secret = new_secret() if secret is None else check_secret(secret)
@@ -171,6 +177,9 @@ class Webhooks:
                 f"queries, or the format {CLOUD_EVENTS}"
             )
         names = tuple(dict.fromkeys(map(checked_name, given.queries)))
+        for name in names:
+            with suppress(UnknownQuery):
+                check_format(given.format, name, self._form_of(name))
         self._dispatcher.check(given.url)
         return PutWebhook(webhook_id, replace(WebhookDefinition.of(given), queries=names), by)
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from threading import Condition
-from typing import Any, Final, Generic, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeAlias, TypeVar
 
 from sensorstream.engine.outcome import Outcome
 from sensorstream.errors import Busy, SensorStreamError, Unavailable
@@ -17,6 +17,9 @@ from sensorstream.journal.message import TakeMessage
 from sensorstream.logs import concerned
 from sensorstream.model.frozen import frozen
 from sensorstream.settings.settings import LimitSettings
+
+if TYPE_CHECKING:  # the packages of traces need not be installed
+    from sensorstream.app.life.traces import EntryTrace
 
 Path: TypeAlias = tuple[str, str, str]
 """Address, source and connection of a sender. Each level takes turns within the one before, so that
@@ -182,6 +185,18 @@ class WaitingEntry:
     since: float = field(default_factory=time.perf_counter)
     concerned: Mapping[str, str] = field(default_factory=concerned)
     """The facts that the log adds: the request that brought it."""
+    trace: EntryTrace | None = None
+    """The trace that it belongs to, where there are traces."""
+
+    @property
+    def facts(self) -> Mapping[str, str]:
+        """The facts that the log adds to lines about its processing."""
+        return self.concerned if self.trace is None else {**self.concerned, **self.trace.facts}
+
+    @property
+    def exemplar(self) -> dict[str, str] | None:
+        """The labels that name its trace beside a metric; None: it is not traced."""
+        return None if self.trace is None else self.trace.exemplar
 
     @property
     def origin(self) -> str:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import Final
+from itertools import repeat
+from typing import Final, TypeAlias
 
 from prometheus_client import (
     CollectorRegistry,
@@ -18,11 +19,12 @@ from prometheus_client import (
 from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
-from sensorstream.engine.outcome import Outcome, Status
+from sensorstream.engine.outcome import Outcome
 from sensorstream.errors import Overrun
 from sensorstream.journal.entry import Entry
 from sensorstream.journal.message import TakeMessage, Tick
 from sensorstream.journal.registration import QueryStopped, RegisterQuery
+from sensorstream.model.events import Status
 from sensorstream.reasoning.dl.dl_reasoner import ResilientReasoner
 from sensorstream.reasoning.rulesets.rule_reasoner import AtWork, RuleReasoner
 
@@ -30,6 +32,9 @@ _BUCKETS = (
     *(0.00001, 0.00002, 0.00005, 0.0001, 0.0002, 0.0005, 0.001, 0.002, 0.005),
     *(0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0),
 )
+
+Exemplar: TypeAlias = dict[str, str] | None
+"""The labels that name a trace beside a value, in the OpenMetrics format; None: there is none."""
 
 _MOST_NAMES: Final = 100
 """Names of queries with a count of their own, a time series for ever; others count together."""
@@ -91,14 +96,21 @@ class Metrics:
         """Add the metrics of the reasoner that is present when they are read."""
         self.registry.register(_ReasonerMetrics(present))
 
-    def observe_entries(self, entries: Sequence[Entry], outcomes: Sequence[Outcome]) -> None:
-        """Count a group of entries whose effects are stored."""
+    def observe_entries(
+        self,
+        entries: Sequence[Entry],
+        outcomes: Sequence[Outcome],
+        exemplars: Iterable[Exemplar] = repeat(None),
+    ) -> None:
+        """Count a group of entries whose effects are stored; ``exemplars`` name their traces."""
         messages = 0
-        for entry, outcome in zip(entries, outcomes, strict=True):
+        for (entry, outcome), exemplar in zip(
+            zip(entries, outcomes, strict=True), exemplars, strict=False
+        ):
             match entry:
                 case TakeMessage():
                     messages += 1
-                    self._observe_one(outcome)
+                    self._observe_one(outcome, exemplar)
                     self._observe_released(outcome, "message")
                 case Tick():
                     # Its work on synopses.
@@ -131,9 +143,9 @@ class Metrics:
             self._released["overflow"].inc(outcome.forced)
             self._released[by].inc(max(0, len(outcome.released) - outcome.forced))
 
-    def _observe_one(self, outcome: Outcome) -> None:
+    def _observe_one(self, outcome: Outcome, exemplar: Exemplar = None) -> None:
         for phase, seconds in outcome.timings.items():
-            self._phases[phase].observe(seconds)
+            self._phases[phase].observe(seconds, exemplar)
         self._messages[outcome.status].inc()
         if outcome.alerts:
             self._alerts.inc(len(outcome.alerts))

@@ -32,7 +32,7 @@ from sensorstream.app.life.store_writes import (
     refusal_text,
 )
 from sensorstream.clock import Clock
-from sensorstream.engine.outcome import Outcome, Status
+from sensorstream.engine.outcome import Outcome
 from sensorstream.errors import (
     Busy,
     HistoryError,
@@ -49,6 +49,7 @@ from sensorstream.journal.records import Record, Store
 from sensorstream.journal.registration import QueryStopped, stops_of
 from sensorstream.kb.graph_index import Origin
 from sensorstream.logs import concerning
+from sensorstream.model.events import Status
 from sensorstream.model.timeline import Instant
 from sensorstream.settings.settings import LimitSettings
 
@@ -99,6 +100,7 @@ class Pipeline:
         self._timeline = store.timeline
         self._metrics = metrics
         self._elsewhere = out.elsewhere
+        self._traces = out.traces
         self._applies = out.elsewhere is None
         self._in_work = InWork() if in_work is None else in_work
         # From which time of arrival on it is asked again.
@@ -346,11 +348,14 @@ class Pipeline:
     def _work(self, group: Sequence[WaitingEntry]) -> None:
         """Write entries of any kind to the journal, apply them, store their effects, answer."""
         begun = time.perf_counter()
-        for waiting in group:
-            if isinstance(waiting.entry, TakeMessage):
-                self._metrics.queue.observe(begun - waiting.since)
         try:
             records, group = self._journal.append(group)
+            if self._traces is not None:
+                for record, waiting in zip(records, group, strict=True):
+                    self._traces.begin(record, waiting, begun)
+            for waiting in group:
+                if isinstance(waiting.entry, TakeMessage):
+                    self._metrics.queue.observe(begun - waiting.since, waiting.exemplar)
             if not self._applies:
                 self._leave(records, group)
                 self._tell_refused()
@@ -366,8 +371,10 @@ class Pipeline:
                 with self.lock:
                     # A fault leaves it there: the next start then knows what was in work.
                     self._in_work.begin(record)
-                    with concerning(**waiting.concerned, **facts_of(record.message)):
+                    with concerning(**{**waiting.facts, **facts_of(record.message)}):
                         outcomes.append(waiting.entry.apply(self._target, record, _NONE))
+                    if self._traces is not None:
+                        self._traces.applied(waiting, outcomes[-1], self._in_work.seconds)
                     self._stops += stops_of(self._target, record.seq)
                     self._queue.applied(waiting, self._in_work.seconds)
                 self._effects.settle_if_stored()
@@ -397,6 +404,8 @@ class Pipeline:
         self._metrics.observe_entries([waiting.entry for waiting in group], outcomes)
         for waiting, outcome in zip(group, outcomes, strict=True):
             waiting.future.set_result(outcome)
+            if self._traces is not None:
+                self._traces.end(waiting, outcome)
 
     def _work_alone(self, waiting: WaitingEntry) -> None:
         try:

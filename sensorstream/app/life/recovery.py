@@ -15,7 +15,7 @@ from sensorstream.engine.checkpoint import dump, load
 from sensorstream.engine.elapsed_time import elapse
 from sensorstream.engine.engine import EngineState
 from sensorstream.engine.engine_queries import EngineReport
-from sensorstream.engine.outcome import Outcome, Status
+from sensorstream.engine.outcome import Outcome
 from sensorstream.errors import DamagedCheckpoint, HistoryError, JournalError
 from sensorstream.history.journal_rows import JournalEntry, entry_at, pass_over
 from sensorstream.history.store import PostgresStore
@@ -28,6 +28,7 @@ from sensorstream.journal.records import Record, Store
 from sensorstream.journal.registration import QueryStopped, RegisterQuery, stops_of
 from sensorstream.journal.takeover import PutOntology, PutRules
 from sensorstream.logs import concerning
+from sensorstream.model.events import Status
 
 _LOG = logging.getLogger(__name__)
 _GROUP: Final = 500

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from threading import Event, Thread
-from typing import Any, Final, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 
 from sensorstream.app.life.arrival_clock import Arrival
 from sensorstream.app.life.entry_queue import WaitingEntry, described
@@ -25,7 +25,7 @@ from sensorstream.clock import Clock
 from sensorstream.engine.checkpoint import dump
 from sensorstream.engine.engine import Engine
 from sensorstream.engine.engine_queries import EngineReport
-from sensorstream.engine.outcome import Outcome, Status
+from sensorstream.engine.outcome import Outcome
 from sensorstream.errors import HistoryError, SensorStreamError, Unavailable, Unstorable, shortened
 from sensorstream.journal.entry import Entry
 from sensorstream.journal.entry_effects import effects_of, in_order, reports_of
@@ -34,9 +34,12 @@ from sensorstream.journal.message import is_of_key
 from sensorstream.journal.records import Effects, Record, Store
 from sensorstream.kb.graph_index import Origin
 from sensorstream.logs import concerning
-from sensorstream.model.events import Message
+from sensorstream.model.events import Message, Status
 from sensorstream.model.timeline import Instant
 from sensorstream.processes.fork_once import run_apart
+
+if TYPE_CHECKING:  # its packages need not be installed
+    from sensorstream.app.life.traces import Traces
 
 _LOG = logging.getLogger(__name__)
 _Found = TypeVar("_Found")
@@ -322,13 +325,14 @@ class Outlets:
     whether it has such entries; ``publish`` with the reports of continuous queries, after they are
     committed. ``reopen`` opens the store again when it was lost; until it succeeds, messages wait.
     ``elsewhere`` gives the entry, if any, that tells a time of arrival to another process that
-    applies the entries.
+    applies the entries. ``traces`` makes the traces of entries, if there are any.
     """
 
     on_commit: Callable[[bool], None]
     publish: Callable[[Sequence[EngineReport]], None]
     reopen: Callable[[], Store]
     elsewhere: Callable[[Instant], Entry | None] | None = None
+    traces: Traces | None = None
 
 
 class EffectWriter:
@@ -371,7 +375,12 @@ class EffectWriter:
         """Begin to store the effects of a group; the one before it is settled. ``beside``: by
         another thread, while this one goes on.
         """
-        effects = effects_of(records, outcomes)
+        came = {
+            record.seq: waiting.trace.came
+            for record, waiting in zip(records, group, strict=True)
+            if waiting.trace is not None
+        }
+        effects = effects_of(records, outcomes, came)
         self._store.begin(effects, beside=beside)
         self._storing = group, outcomes, effects
 
@@ -394,11 +403,14 @@ class EffectWriter:
         group, outcomes, effects = storing
         self.stored = effects.watermark
         entries = [waiting.entry for waiting in group]
-        self._metrics.observe_entries(entries, outcomes)
+        exemplars = (waiting.exemplar for waiting in group)
+        self._metrics.observe_entries(entries, outcomes, exemplars)
         if any(entry.costly for entry in entries):
             self._checkpoints.write(self._journal.seq)
         for waiting, outcome in zip(group, outcomes, strict=True):
             waiting.end(outcome)
+            if self._out.traces is not None:
+                self._out.traces.end(waiting, outcome)
         self._tell(storing, queued)
 
     def give_up(self, error: BaseException) -> None:
@@ -419,8 +431,8 @@ class EffectWriter:
                 if each.status in _LOUD:
                     told = shortened("; ".join(each.warnings))
                     # A held message that is released now came by another request.
-                    brought = waiting.concerned if each is outcome else {}
-                    with concerning(**brought, **facts_of(each.message)):
+                    facts = waiting.facts if each is outcome else {}
+                    with concerning(**{**facts, **facts_of(each.message)}):
                         _PIPELINE.warning(
                             "message %s %s: %s", each.message.id, each.status.value, told
                         )

@@ -35,7 +35,7 @@ from sensorstream.history.asking.history_relations import (
     StandingTriple,
 )
 from sensorstream.history.asking.query_answer import Answer
-from sensorstream.history.asking.query_run import AskingLimits, answered, plan_of
+from sensorstream.history.asking.query_run import AskingLimits, AskRows, answered, plan_of, snapshot
 from sensorstream.history.read_only_sql import SqlResult, SqlStream, names_live, open_sql
 from sensorstream.history.view_definitions import view_definitions
 from sensorstream.installation import require
@@ -207,6 +207,13 @@ class Asking:
         return answered(
             self._app.url, question, self._limits, self._present if live else None, stop
         )
+
+    def snapshot(self, stop: Stop) -> AbstractContextManager[AskRows]:
+        """Ask several questions to history and what holds now, at one instant; see
+        :func:`.snapshot`. Where the engines are not here, history alone answers.
+        """
+        live = self._present if self._app.here else None
+        return snapshot(self._app.url, self._limits, live, stop)
 
     def history_plan(self, question: CheckedQuestion, live: bool, stop: Stop) -> QuestionPlan:
         """Explain how :meth:`history` answers a question; see :func:`.plan_of`."""

@@ -21,14 +21,13 @@ from sensorstream.app.why.engine_trial import EngineTrial
 from sensorstream.clock import thread_seconds
 from sensorstream.engine.engine_queries import EngineReport
 from sensorstream.engine.message_reading import Arrived
-from sensorstream.engine.outcome import Status
 from sensorstream.errors import Busy, MessageError, SensorStreamError
 from sensorstream.history.journal_rows import last_messages, record_of
 from sensorstream.journal.entry_effects import in_order, reports_of
 from sensorstream.journal.records import Record
 from sensorstream.mapping.rule_report import Explanation, explain
 from sensorstream.mapping.xml_document import parse_document
-from sensorstream.model.events import Alert, Message
+from sensorstream.model.events import Alert, Message, Status
 from sensorstream.model.terms import Triple, statement_text
 from sensorstream.processes.fork_once import held
 from sensorstream.reasoning.dl.dl_reasoner import DlReasoner
@@ -49,7 +48,7 @@ _NOT_TAKEN_IN: Final = frozenset((Status.REJECTED.value, Status.UNMATCHED.value)
 
 @dataclass(slots=True)
 class Effect:
-    """What became of a message: ``reason`` is why it was not taken in, ``matched`` mapping rules.
+    """The fate of a message: ``reason`` is why it was not taken in, ``matched`` mapping rules.
 
     ``statements`` are what the mapping rules made of it, as N-Triples without the full stop;
     ``alerts`` those that it led to, as "severity rule: text".

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from sensorstream.cli.command_client import CommandClient
 from sensorstream.cli.demo.output import DemoOutput, Receiver
@@ -14,8 +16,14 @@ from sensorstream.cli.demo.server_process import ServerProcess, run_stream
 from sensorstream.cli.init_command import TEMPLATES, make_workspace
 from sensorstream.cli.query_command import on_history, on_spark
 from sensorstream.cli.send_command import Tally, deliver, numbered
-from sensorstream.cli.simulation.city_messages import MADE_UP, RECORDED, city_messages
+from sensorstream.cli.simulation.city_messages import (
+    MADE_UP,
+    RECORDED,
+    Observation,
+    city_messages,
+)
 from sensorstream.cli.simulation.tracker_messages import PAPER_MESSAGE, tracker_messages
+from sensorstream.clock import SystemClock
 from sensorstream.console.page_visits import mean, read
 from sensorstream.history.open_history import open_history
 from sensorstream.history.read_only_sql import SqlResult
@@ -46,6 +54,26 @@ PREFIX sosa: <http://www.w3.org/ns/sosa/>
 SELECT ?sensor (COUNT(?o) AS ?observations) (MIN(?speed) AS ?slowest)
 WHERE { ?o a :TrafficObservation ; sosa:madeBySensor ?sensor ; :averageSpeed ?speed }
 GROUP BY ?sensor ORDER BY ?sensor"""
+
+_CITY: Final = "http://sensorstream.example/city#"
+_SHAPES: Final = """\
+@prefix : <http://sensorstream.example/city#> .
+@prefix sh: <http://www.w3.org/ns/shacl#> .
+:Placed a sh:NodeShape ; sh:targetClass :PollutionSensor ;
+  sh:property [ sh:path :latitude ; sh:minCount 1 ; sh:message "nobody knows where it is" ] ."""
+
+_FENCE: Final = """\
+PREFIX : <http://sensorstream.example/city#>
+PREFIX geo: <http://www.opengis.net/ont/geosparql#>
+PREFIX geof: <http://www.opengis.net/def/function/geosparql/>
+SELECT ?sensor ALERT info "{?sensor} is in the harbour" KEY "{?sensor}"
+WHERE { ?sensor :longitude ?x ; :latitude ?y
+  BIND(STRDT(CONCAT("POINT(", STR(?x), " ", STR(?y), ")"), geo:wktLiteral) AS ?place)
+  FILTER(geof:sfWithin(?place,
+    "POLYGON((10.2 56.1, 10.3 56.1, 10.3 56.2, 10.2 56.1))"^^geo:wktLiteral))
+}"""
+_DRIVE: Final = (None, ("10.1", "56.15"), ("10.28", "56.14"), ("10.4", "56.15"), ("10.5", "56.15"))
+"""Where a van with a sensor is, every five minutes; the third place is in the harbour."""
 
 _ALERTS: Final = "SELECT rule, severity, text, key, time FROM history.alerts ORDER BY time, text"
 # An action is named after its message's number in the journal, which also has the entry of the
@@ -100,10 +128,11 @@ class Scenario:
         tracking, city = self._start()
         receiver = self._register(tracking, city)
         self._track(tracking)
-        self._observe(city)
+        end = self._observe(city)
         self._compare_alerts(receiver, (tracking, city))
         self._look_back(city)
         self._ask_window_and_history(city)
+        self._drive(city, end)
         self._track_on_spark(tracking)
         self._measure((tracking, city))
         if self._look_around is not None:
@@ -115,16 +144,19 @@ class Scenario:
         out.chapter("Two deployments start")
         out.say("A deployment is a folder: settings, an ontology, rules. Each gets a server with")
         out.say("a PostgreSQL of its own and the description logic reasoner HermiT beside it.")
-        windows: dict[str, dict[str, object]] = {
-            "tracking": {"size": str(_TRACKER_WINDOW)},
-            "city": {"size": _CITY_WINDOW, "step": "PT5M"},
+        window: dict[str, object] = {"size": _CITY_WINDOW, "step": "PT5M"}
+        differing: dict[str, dict[str, dict[str, object]]] = {
+            "tracking": {"window": {"size": str(_TRACKER_WINDOW)}},
+            "city": {"window": window, "shapes": {"files": ["shapes.ttl"]}},
         }
         started = []
-        for name, window in windows.items():
+        for name, sections in differing.items():
             # The demo's receiver of webhooks is on this machine.
             local: dict[str, object] = {"allow": ["127.0.0.1/32"]}
-            given = {"window": window, "webhooks": local}
+            given = {"webhooks": local, **sections}
             config = make_workspace(self._folder / name, TEMPLATES[name], given)
+            if "shapes" in sections:
+                (config.parent / "shapes.ttl").write_text(_SHAPES)
             process = self._stack.enter_context(ServerProcess(config))
             started.append((name, config, process))
         deployments = []
@@ -186,7 +218,8 @@ class Scenario:
             "the paper's semantic rule keeps exactly one Action while there are humans",
         )
 
-    def _observe(self, city: RunningDeployment) -> None:
+    def _observe(self, city: RunningDeployment) -> datetime:
+        """Send a morning's observations; returns its end."""
         out, client = self._output, city.client
         if self._data is None:
             morning, origin = MADE_UP, "made up, from a fixed seed"
@@ -215,6 +248,7 @@ class Scenario:
             f"by {morning.end:%H:%M}, {before.expired + after.expired} individuals have expired",
         )
         out.expect(before.alerts + after.alerts, f"{before.alerts + after.alerts} alerts raised")
+        return morning.end
 
     def _compare_alerts(self, receiver: Receiver, deployments: Sequence[RunningDeployment]) -> None:
         out = self._output
@@ -271,6 +305,42 @@ class Scenario:
             counts["all"] == counts["history"] + counts["cache"],
             f"one query saw all {counts['all']}, each once",
         )
+
+    def _drive(self, city: RunningDeployment, start: datetime) -> None:
+        out, client = self._output, city.client
+        out.chapter("A shape is violated, and a fence is entered")
+        out.say("The city's settings name a shape (SHACL) of air sensors:")
+        out.quote(_SHAPES)
+        out.say("A continuous query watches the harbour (GeoSPARQL):")
+        out.quote(_FENCE)
+        client.register(_FENCE, "harbour")
+        out.say("A sensor on a van tells that it is there, then where it is, every five minutes.")
+        for number, place in enumerate(_DRIVE):
+            minute = start + timedelta(minutes=5 * number)
+            client.send(Observation("pollution", "van", f"van-{number}", minute, (), place).xml())
+        found = self._cleared(client, 2)
+        rows: list[list[object]] = []
+        for each in found:
+            changes = client.alert_history(each["id"])["changes"]
+            told = [e["time"] for e in changes if e["change"] in ("raised", "cleared")]
+            rows.append([each["text"].replace(_CITY, ":"), *(e[11:16] for e in told)])
+        rows.sort(key=lambda row: str(row[1]))
+        out.table(["alert", "begins", "ends"], rows)
+        minutes = [f"{start + timedelta(minutes=5 * each):%H:%M}" for each in range(len(_DRIVE))]
+        (_, *violated), (_, *fenced) = rows
+        out.expect(violated == minutes[:2], "the violation began and ended with the van's messages")
+        out.expect(fenced == minutes[2:4], "the van entered the fence and left it")
+
+    def _cleared(self, client: CommandClient, count: int) -> list[dict[str, Any]]:
+        """The cleared alerts of queries, once there are so many."""
+        counter = SystemClock().counter
+        deadline = counter() + _PATIENCE
+        while True:
+            found = [e for e in client.alerts_in("cleared") if e["kind"] == "query"]
+            if len(found) >= count or counter() > deadline:
+                self._output.expect(len(found) == count, f"{count} alerts of queries have ended")
+                return found
+            time.sleep(0.2)
 
     def _track_on_spark(self, tracking: RunningDeployment) -> None:
         out = self._output

@@ -1,10 +1,11 @@
-"""The drafted ontology and rules as text, with comments that say what to change."""
+"""The drafted ontology, rules and shapes as text, with comments that say what to change."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Final
 
 from sensorstream.cli.draft.datatype_guesses import pictures_of
@@ -13,7 +14,7 @@ from sensorstream.cli.draft.draft_plan import Drafted, RulesDraft, ValueSpot, pl
 from sensorstream.cli.draft.message_shape import ElementKind, MessageShape, Tag
 from sensorstream.language.rule_printer import escaped
 from sensorstream.model.timeline import Timeline
-from sensorstream.model.xsd import XSD
+from sensorstream.model.xsd import DECIMAL, INTEGER, XSD
 
 _XML: Final = "http://www.w3.org/XML/1998/namespace"
 _PREFIX: Final = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-"
@@ -22,7 +23,7 @@ _PLAIN: Final = re.compile(r"[^\W\d][\w.-]*")
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """An ontology in Turtle, mapping rules, and what they rest on.
+    """An ontology and shapes in Turtle, mapping rules, and what they rest on.
 
     ``left_out`` are the paths of the message that no rule maps, each with its number of elements;
     ``guesses`` say what a reader has to look at.
@@ -30,6 +31,7 @@ class Draft:
 
     ontology: str
     rules: str
+    shapes: str
     timeline: Timeline
     classes: tuple[str, ...]
     left_out: Mapping[str, int]
@@ -64,7 +66,9 @@ def draft_of(
         for each in plan.individuals
         for line in _guesses(each, _paths(each, prefixes))
     ]
-    return Draft(f"{ontology}\n", f"{rules}\n", plan.timeline, classes, shape.left_out, guesses)
+    shapes = "\n".join(_shapes(plan, classes, start, name))
+    told = plan.timeline, classes, shape.left_out, guesses
+    return Draft(f"{ontology}\n", f"{rules}\n", f"{shapes}\n", *told)
 
 
 def _prefixes(roots: Iterable[ElementKind], namespaces: Mapping[str | None, str]) -> dict[str, str]:
@@ -234,6 +238,38 @@ def _ontology(plan: RulesDraft, classes: tuple[str, ...], start: str, name: str)
     for each, datatype in plan.ranges.items():
         local = datatype.removeprefix(XSD)
         yield f":{each} a owl:DatatypeProperty ; rdfs:range xsd:{local} ."
+
+
+def _shapes(plan: RulesDraft, classes: tuple[str, ...], start: str, name: str) -> Iterator[str]:
+    yield f"# A first draft of shapes, guessed from {_in_comment(name)}. Remove what is by chance,"
+    yield "# and widen what further messages may say; ranges are comments until you do. Name this"
+    yield '# file in the settings then: [shapes] files = ["shapes/draft.ttl"].'
+    yield ""
+    yield f"@prefix : <{start}> ."
+    yield "@prefix sh: <http://www.w3.org/ns/shacl#> ."
+    yield f"@prefix xsd: <{XSD}> ."
+    for each in classes:
+        kinds = [drafted for drafted in plan.individuals if drafted.class_name == each]
+        # A class has one shape, whatever messages its individuals come from.
+        places: dict[str, list[ValueSpot]] = {}
+        for property_, place in (found for kind in kinds for found in kind.properties):
+            places.setdefault(property_, []).append(place)
+        yield ""
+        yield f":{each}Shape a sh:NodeShape ; sh:targetClass :{each}"
+        if all(kind.around is not None for kind in kinds):
+            link = f"sh:path :{plan.part_of} ; sh:nodeKind sh:IRI ; sh:minCount 1"
+            yield f"  ; sh:property [ {link} ]"
+        for property_, found in places.items():
+            datatype = plan.ranges[property_]
+            always = len(found) == len(kinds) and all(place.always for place in found)
+            counts = " ; sh:minCount 1 ; sh:maxCount 1" if always else ""
+            local = datatype.removeprefix(XSD)
+            yield f"  ; sh:property [ sh:path :{property_} ; sh:datatype xsd:{local}{counts}"
+            if datatype in (INTEGER, DECIMAL):
+                seen = sorted((v for place in found for v in place.values.seen), key=Decimal)
+                yield f"      # ; sh:minInclusive {seen[0]} ; sh:maxInclusive {seen[-1]}"
+            yield "    ]"
+        yield "."
 
 
 def _in_comment(text: str) -> str:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from operator import eq
-from typing import Final, TypeVar
+from typing import Any, Final, TypeAlias, TypeVar
 
 from lxml import etree
 
@@ -19,19 +19,23 @@ from sensorstream.cli.stories.story_wording import (
     alert_text,
     difference,
     rows_of,
+    term_text,
     triple_text,
     triple_texts,
     turtle_triples,
 )
-from sensorstream.engine.outcome import Outcome, Status
+from sensorstream.engine.outcome import Outcome
 from sensorstream.errors import Position, SensorStreamError, StoryError
 from sensorstream.kb.graph_changes import KnowledgeChanges, QuadStore, quads_of
 from sensorstream.kb.graph_index import KnowledgeBase, Origin
-from sensorstream.model.events import Alert
+from sensorstream.model.events import Alert, Status
 from sensorstream.model.terms import Term, Triple
 from sensorstream.network.exact_values import repeated
+from sensorstream.shapes.shape_compiler import ShapeQuery
 from sensorstream.sparql.answerable import read_answerable
 
+_Violated: TypeAlias = tuple[Any, ...]
+"""A violation that begins (+) or ends (-): the sign, the focus node, maybe the message."""
 _T = TypeVar("_T")
 _U = TypeVar("_U")
 
@@ -39,6 +43,7 @@ _TEXT: Final = r'"(?:[^"\\]|\\.)*"'
 _ALERT: Final = re.compile(
     rf"\s*(?:(info|warning|critical)\s+)?({_TEXT})(?:\s+key\s+({_TEXT}))?\s*(?=\n|\Z)"
 )
+_VIOLATION: Final = re.compile(rf"\s*([-+])\s+(<[^>\s]*>|\S+)(?:\s+({_TEXT}))?\s*(?=\n|\Z)")
 _REPORT: Final = re.compile(r"\s*(\S+)[ \t]+([-+=])[ \t]*(.*)\Z", re.S)
 _TOKEN: Final = re.compile(rf"{_TEXT}|'(?:[^'\\]|\\.)*'|<[^>\s]*>|\?(\w+)(?=\s)|\S", re.S)
 _SHOWN: Final = 20
@@ -108,6 +113,7 @@ class Scene:
     copy: Copy
     prefixes: Mapping[str, str]
     since: StorySpan
+    shapes: Mapping[str, ShapeQuery]
 
     def differences(self, expected: Expectation) -> StoryDifference | None:
         """Compare the state with what is expected; None if it agrees.
@@ -132,9 +138,13 @@ class Scene:
         if what == "reply":
             replies = [(_canonical_xml(each), each) for each in self.since.replies]
             return _listed(expected, list(_documents(expected)), replies, eq)
+        if what == "violation":
+            begun = self._told(self._violations(expected)), self._told(self._violated())
+            return _listed(expected, *begun, lambda want, got: got[: len(want)] == want)
         rows = [self._row(expected)] if expected.text else []
         told, reported = (
-            [(row, row.text(self.prefixes)) for row in each] for each in (rows, self.since.reports)
+            [(row, row.text(self.prefixes)) for row in each if row.query not in self.shapes]
+            for each in (rows, self.since.reports)
         )
         return _listed(expected, told, reported, lambda want, got: got.fits(want))
 
@@ -209,6 +219,32 @@ class Scene:
         if fits:
             return expected.differs(unexpected=tuple(map(status_text, fits)))
         return expected.differs((f"{expected.what} {code}".strip(),), got=got)
+
+    def _told(self, found: Iterable[_Violated]) -> list[tuple[_Violated, str]]:
+        """Violations that begin (+) or end (-), each with its text."""
+        return [
+            (
+                each,
+                " ".join((each[0], term_text(each[1], self.prefixes), *map(json.dumps, each[2:]))),
+            )
+            for each in found
+        ]
+
+    def _violated(self) -> Iterator[_Violated]:
+        reports = (told.report for each in self.since.outcomes for told in each.reports)
+        for report in (each for each in reports if each.query in self.shapes):
+            for row in report.rows:
+                found = self.shapes[report.query].violation(report.variables, row)
+                yield report.operation.value, found.focus, found.message
+
+    def _violations(self, expected: Expectation) -> Iterator[_Violated]:
+        for line in expected.text.splitlines():
+            match = _VIOLATION.fullmatch(line)
+            if match is None:
+                told = f"'{line.strip()}': expected + or -, a focus node, and maybe its \"message\""
+                raise StoryError(told, position=expected.position)
+            ((_, focus),) = self._values(f"?focus {match[2]}", expected.position)
+            yield match[1], focus, *([json.loads(match[3])] if match[3] else [])
 
     def _row(self, expected: Expectation) -> ReportedValues:
         match = _REPORT.match(expected.text)

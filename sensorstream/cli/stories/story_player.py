@@ -39,7 +39,7 @@ from sensorstream.cli.stories.story_reader import (
 )
 from sensorstream.cli.stories.story_wording import turtle_triples
 from sensorstream.engine.engine import Engine
-from sensorstream.engine.outcome import Outcome, Status
+from sensorstream.engine.outcome import Outcome
 from sensorstream.errors import Position, SensorStreamError, StoryError, TermError
 from sensorstream.history.asking.checked_question import (
     AtInstant,
@@ -53,7 +53,7 @@ from sensorstream.kb.graph_index import Origin
 from sensorstream.kb.oxigraph_terms import term_of
 from sensorstream.language.rule_parser import parse
 from sensorstream.language.syntax import RuleFile
-from sensorstream.model.events import Ended, Event, Message
+from sensorstream.model.events import Ended, Event, Message, Status
 from sensorstream.model.terms import IRI, Triple
 from sensorstream.model.timeline import Instant, Timeline
 from sensorstream.model.vocabulary import (
@@ -68,6 +68,7 @@ from sensorstream.rules.history_rules import HistoryQuery
 from sensorstream.rules.rule_compiler import CompiledRule
 from sensorstream.rules.rule_memory import Answer, HistoryQuestion, SolutionKey
 from sensorstream.settings.settings import Settings, TimeSettings, WindowSettings
+from sensorstream.shapes.shape_compiler import ShapeQuery
 from sensorstream.sparql.query_parser import read_query
 
 _STANDING: Final = (
@@ -222,12 +223,17 @@ class _Played:
     since: StorySpan = field(default_factory=StorySpan)
     trial: EngineTrial = field(init=False)
     past: PlayedHistory = field(init=False)
+    shapes: Mapping[str, ShapeQuery] = field(init=False)
     copy: Copy = field(default_factory=Copy)
 
     def __post_init__(self) -> None:
         engine, deployment = self.machine.engine, self.deployment
         self.trial = EngineTrial(engine)
         self.past = PlayedHistory(engine, deployment.rules, deployment.timeline)
+        queries = () if deployment.shapes is None else deployment.shapes.queries
+        self.shapes = {each.name: each for each in queries}
+        for each in queries:
+            engine.queries.register(each.name, each.text)
 
     def differences(self, story: Story) -> Iterator[StoryDifference]:
         steps = [*story.steps, None]
@@ -235,7 +241,8 @@ class _Played:
         for number, step in enumerate(steps):
             if isinstance(step, Expectation):
                 told = True
-                scene = Scene(self.machine.engine.kb, self.copy, self.prefixes, self.since)
+                kb = self.machine.engine.kb
+                scene = Scene(kb, self.copy, self.prefixes, self.since, self.shapes)
                 try:
                     found = scene.differences(step)
                 except SensorStreamError as error:

@@ -18,9 +18,9 @@ from pathlib import Path
 from textwrap import dedent
 from typing import Final, TypeAlias
 
-from sensorstream.engine.outcome import Status
 from sensorstream.errors import Position, SettingsError, StoryError
 from sensorstream.language.rule_parser import parse
+from sensorstream.model.events import Status
 from sensorstream.sparql.query_parser import read_query
 
 _FENCE: Final = re.compile(r" {0,3}(?P<fence>`{3,}|~{3,})[ \t]*(?P<info>.*?)[ \t]*\Z")
@@ -126,7 +126,7 @@ class StoryDifference:
 
 @dataclass(frozen=True, slots=True)
 class Expectation:
-    """``then …``: ``what`` is asserted, inferred, alert, reply, report, ask or a status."""
+    """``then …``: ``what`` is one of :data:`KINDS`, ask or a status."""
 
     amount: Amount
     what: str
@@ -175,7 +175,7 @@ class Verdict:
         return not self.differences
 
 
-KINDS: Final = ("asserted", "inferred", "alert", "reply", "report")
+KINDS: Final = ("asserted", "inferred", "alert", "reply", "report", "violation")
 """The subjects of expectations, besides ``ask`` and the statuses."""
 STATUSES: Final = tuple(status.value for status in Status)
 

@@ -21,7 +21,9 @@ import pyoxigraph as ox
 from sensorstream.errors import QueryError, TermError
 from sensorstream.history.asking.query_answer import Answer, GraphAnswer, Row, Solutions
 from sensorstream.installation import require
+from sensorstream.kb.graph_text import syntax_of
 from sensorstream.kb.oxigraph_terms import subject_to_oxigraph, to_oxigraph
+from sensorstream.model.rdf_formats import RDF_FORMATS
 from sensorstream.model.terms import IRI, BlankNode, Literal, Term
 from sensorstream.model.xsd import NUMERIC_TYPES
 from sensorstream.streams.report_data import bindings, term_data
@@ -184,7 +186,9 @@ def _number(literal: Literal) -> float | None:
         return None
 
 
-def _graph(form: ox.RdfFormat) -> Writer:
+def _graph(media_type: str) -> Writer:
+    form = syntax_of(media_type)
+
     def write(answer: Answer, out: IO[bytes]) -> None:
         assert isinstance(answer, GraphAnswer), "only a graph is written as triples"
         triples = (
@@ -212,11 +216,8 @@ BOOLEANS: Final[Mapping[str, Writer]] = {
     name: SOLUTIONS[name] for name in (JSON, XML, "application/json", "application/xml", "text/xml")
 }
 GRAPHS: Final[Mapping[str, Writer]] = {
-    TURTLE: _graph(ox.RdfFormat.TURTLE),
-    "application/n-triples": _graph(ox.RdfFormat.N_TRIPLES),
-    "application/rdf+xml": _graph(ox.RdfFormat.RDF_XML),
-    "application/ld+json": _graph(ox.RdfFormat.JSON_LD),
-    "application/xml": _graph(ox.RdfFormat.RDF_XML),
+    **{each: _graph(each) for each, _ in RDF_FORMATS.values()},
+    "application/xml": _graph(RDF_FORMATS["rdfxml"][0]),
 }
 
 

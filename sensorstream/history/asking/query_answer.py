@@ -4,20 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias, cast
+from itertools import islice
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
+
+import pyoxigraph as ox
 
 from sensorstream.errors import Overrun
+from sensorstream.kb.oxigraph_terms import term_of
 from sensorstream.model.terms import Term, Triple
 from sensorstream.sparql.algebra import Ask, Construct
 
 if TYPE_CHECKING:
     import pyarrow
 
+    from sensorstream.network.exact_values import OxigraphQuery, Results
+
     # This import brings sqlglot, which the process that answers from the cache does not need.
     from sensorstream.sql.sparql.compiled_query import SqlQuery
     from sensorstream.streams.continuous_query import ContinuousQuery
 
 Row: TypeAlias = tuple[Term | None, ...]
+_BATCH: Final = 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +64,31 @@ def answer_of(query: SqlQuery, rows: Iterator[Sequence[Any]]) -> Answer:
     if query.form == "SELECT":
         return Solutions(tuple(column.name for column in query.columns), found)
     return GraphAnswer(cast(Iterator[Triple], found))
+
+
+def answer_of_oxigraph(found: Results, most: int, asked: OxigraphQuery) -> Answer:
+    """The answer in the results of a query to Oxigraph."""
+    if isinstance(found, ox.QueryBoolean):
+        return bool(found)
+    if isinstance(found, ox.QuerySolutions):
+        names = tuple(variable.value for variable in found.variables)
+        rows: Iterator[Row] = (
+            tuple(None if value is None else term_of(value) for value in solution)
+            for solution in found
+        )
+        return Solutions(names, cast(Iterator[Row], limited(_batches(rows, asked), most)))
+    triples = (tuple(map(term_of, triple)) for triple in found)
+    return GraphAnswer(cast(Iterator[Triple], limited(_batches(triples, asked), most)))
+
+
+def _batches(
+    rows: Iterable[tuple[object, ...]], asked: OxigraphQuery
+) -> Iterator[list[tuple[object, ...]]]:
+    rows = iter(rows)
+    while batch := list(islice(rows, _BATCH)):
+        asked.check()
+        yield batch
+    asked.check()
 
 
 def rows_of_batch(batch: pyarrow.RecordBatch) -> list[tuple[Any, ...]]:

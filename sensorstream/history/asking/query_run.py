@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from time import monotonic
-from typing import Final
+from typing import Final, TypeAlias
 
 from psycopg2 import extensions
 
@@ -21,7 +21,8 @@ from sensorstream.history.asking.history_relations import (
     scope_of,
     tell_spans,
 )
-from sensorstream.history.asking.query_answer import Answer, answer_of, limited
+from sensorstream.history.asking.query_answer import Answer, Row, Solutions, answer_of, limited
+from sensorstream.history.asking.split_question import in_parts, sql_question
 from sensorstream.history.read_only_sql import (
     bounded,
     described,
@@ -55,14 +56,13 @@ class AskingLimits:
     rows: int
 
 
-@contextmanager
 def answered(
     url: str,
     question: CheckedQuestion,
     limits: AskingLimits,
     live: LiveSource | None = None,
     stop: Stop | None = None,
-) -> Iterator[Answer]:
+) -> AbstractContextManager[Answer]:
     """Answer a question to history, on one snapshot; its rows are read within the block.
 
     ``url`` is the history's; ``live`` adds the present to the question; ``stop`` ends it early.
@@ -73,13 +73,37 @@ def answered(
         UnsupportedQuery: SQL cannot express a part of it with the same meaning.
         HistoryError: the database cannot be reached.
     """
-    with _compiled(url, question, limits, live, stop) as (cursor, query, ends):
-        text = text_of(query.tree, POSTGRES)
-        with explained(text):
-            cursor.execute(f"declare answer no scroll cursor for {text}")
-        columns = described(cursor, text)
-        batches = fetched(cursor, columns, text, ends - monotonic())
-        yield answer_of(query, limited(bounded(batches), limits.rows))
+
+    @contextmanager
+    def ask(asked: CheckedQuestion) -> Iterator[Answer]:
+        with _begun(url, limits, live, stop) as begun:
+            yield _run(begun, asked, limits)
+
+    return in_parts(question, ask, seconds=limits.timeout, most=limits.rows)
+
+
+AskRows: TypeAlias = Callable[[CheckedQuestion], list[Row]]
+"""The rows of the answer to a SELECT; raises as :func:`answered` does."""
+
+
+@contextmanager
+def snapshot(
+    url: str, limits: AskingLimits, live: LiveSource | None = None, stop: Stop | None = None
+) -> Iterator[AskRows]:
+    """Ask several SELECTs to history on one snapshot, all within the time of one.
+
+    Parameters and errors are those of :func:`answered`.
+    """
+    with _begun(url, limits, live, stop) as begun:
+
+        def ask(question: CheckedQuestion) -> list[Row]:
+            answer = _run(begun, question, limits)
+            assert isinstance(answer, Solutions)
+            rows = list(answer.rows)
+            begun.cursor.execute("close answer")
+            return rows
+
+        yield ask
 
 
 def plan_of(
@@ -96,24 +120,36 @@ def plan_of(
     ``analyze``: run it, so that the plan has the actual rows and times. Raises QueryError,
     UnsupportedQuery and HistoryError as :func:`answered` does.
     """
-    with _compiled(url, question, limits, live, stop) as (cursor, query, _):
+    with _begun(url, limits, live, stop) as begun:
+        query = begun.compiled(sql_question(question))
         options = "analyze, buffers" if analyze else "costs"
         with explained(""):
-            cursor.execute(f"explain ({options}) {text_of(query.tree, POSTGRES)}")
-            lines = [row[0] for row in cursor.fetchall()]
+            begun.cursor.execute(f"explain ({options}) {text_of(query.tree, POSTGRES)}")
+            lines = [row[0] for row in begun.cursor.fetchall()]
         sql = text_of(query.tree, POSTGRES, pretty=True)
         return question_plan(question.query, sql, "\n".join(lines))
 
 
+@dataclass(frozen=True, slots=True)
+class _Begun:
+    """A transaction for questions: its cursor, the end of its time, and the window's own terms."""
+
+    cursor: extensions.cursor
+    ends: float
+    new: Mapping[TermKey, int]
+    live: bool
+
+    def compiled(self, question: CheckedQuestion) -> SqlQuery:
+        ids = numbers_of(self.cursor, question.query, self.new)
+        scope = replace(scope_of(question.time, ids, live=self.live), marked=True)
+        tell_spans(scope, question.time)
+        return compile_query(question.query, scope)
+
+
 @contextmanager
-def _compiled(
-    url: str,
-    question: CheckedQuestion,
-    limits: AskingLimits,
-    live: LiveSource | None,
-    stop: Stop | None = None,
-) -> Iterator[tuple[extensions.cursor, SqlQuery, float]]:
-    """A cursor in the transaction of the question, its SQL, and the end of its time."""
+def _begun(
+    url: str, limits: AskingLimits, live: LiveSource | None, stop: Stop | None
+) -> Iterator[_Begun]:
     with stoppable(url, stop, limits.timeout) as connection, connection.cursor() as cursor:
         ends = monotonic() + limits.timeout
         with explained(""):
@@ -121,10 +157,17 @@ def _compiled(
             new = begin_question(
                 connection, cursor, lambda: cursor.execute(_BEGIN, (timeout,)), live
             )
-            ids = numbers_of(cursor, question.query, new)
-        scope = replace(scope_of(question.time, ids, live=live is not None), marked=True)
-        tell_spans(scope, question.time)
-        yield cursor, compile_query(question.query, scope), ends
+        yield _Begun(cursor, ends, new, live is not None)
+
+
+def _run(begun: _Begun, question: CheckedQuestion, limits: AskingLimits) -> Answer:
+    query = begun.compiled(question)
+    text = text_of(query.tree, POSTGRES)
+    with explained(text):
+        begun.cursor.execute(f"declare answer no scroll cursor for {text}")
+    columns = described(begun.cursor, text)
+    batches = fetched(begun.cursor, columns, text, begun.ends - monotonic())
+    return answer_of(query, limited(bounded(batches), limits.rows))
 
 
 def numbers_of(

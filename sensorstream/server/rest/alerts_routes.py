@@ -139,19 +139,19 @@ class SaidBody(AskedBody):
 
 
 class CommentBody(AskedBody):
-    """What is to be remembered."""
+    """A comment on an alert."""
 
     text: str = Field(min_length=1, max_length=2000)
 
 
 class AssigneeBody(AskedBody):
-    """Who is to see to it; empty: nobody in particular."""
+    """The person who takes care of an alert; empty: nobody in particular."""
 
     to: str = Field(max_length=200)
 
 
 class NewSilenceBody(AskedBody):
-    """What receivers are not told of: at least one of rule, key and severity."""
+    """Alerts that no receiver gets: at least one of rule, key and severity."""
 
     rule: str | None = Field(
         default=None,
@@ -295,7 +295,7 @@ def acknowledge(app: App, id_: _Alert, by: By, body: SaidBody | None = None) -> 
 
 @routed(routes, Operations.clear_alert, "Clear an alert", IncidentBody)
 def clear(app: App, id_: _Alert, by: By, body: SaidBody | None = None) -> JSONResponse:
-    """It has ended: the next alert of its rule and key opens another."""
+    """End an alert: the next one of its rule and key opens another."""
     text = "" if body is None else body.text
     return _done(app, app.incidents.clear(id_, by, text, app.clock.now()))
 

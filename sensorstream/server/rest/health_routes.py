@@ -109,11 +109,14 @@ async def readyz(app: App, request: Request) -> JSONResponse:
     routes,
     Operations.metrics,
     "Metrics for Prometheus",
-    types=("text/plain",),
+    types=("text/plain", "application/openmetrics-text"),
     response_class=Response,
 )
 async def metrics(app: App, request: Request) -> Response:
-    """Counters, and the phases t_i, t_w, t_m, t_s as `sensorstream_phase_seconds`."""
+    """Counters, and the phases t_i, t_w, t_m, t_s as `sensorstream_phase_seconds`.
+
+    In the OpenMetrics format, where it is accepted, they name traces, if there are any.
+    """
     encode, content_type = choose_encoder(request.headers.get("accept", ""))
     text = await run_sync(encode, app.metrics, limiter=request.app.state.threads)
     return Response(text, headers={"Content-Type": content_type})
@@ -127,7 +130,7 @@ def audit(
         int | None, Query(ge=0, le=_NEWEST, description="`seq` of the page's last change")
     ] = None,
 ) -> AuditBody:
-    """Who changed what, newest first: every request but messages, questions and reads."""
+    """List the changes and who made them, newest first: no messages, questions or reads."""
     found = app.access.changes(before, limit)
     last = found[-1].seq if found else None
     return AuditBody(

@@ -48,7 +48,7 @@ class JobRequest(AskedBody):
 
 
 class ProgressBody(BaseModel):
-    """Of the tasks and stages that Spark knows of by now."""
+    """Counts of the tasks and stages that Spark knows by now."""
 
     model_config = ConfigDict(from_attributes=True)
 
@@ -80,7 +80,7 @@ class JobBody(BaseModel):
 
 
 class JobsBody(BaseModel):
-    """What runs for clients, and the jobs that are kept."""
+    """Running questions of clients, and the jobs that are kept."""
 
     jobs: list[JobBody]
 
@@ -108,7 +108,7 @@ def all_jobs(app: App) -> JobsBody:
 
 @routed(routes, Operations.job, "One job")
 def one(app: App, job_id: str) -> JobBody:
-    """What is known of a job: its state, and how far it is."""
+    """Show the state and the progress of a job."""
     return _running(app.running.run(job_id)) if is_question(job_id) else _body(app.jobs.job(job_id))
 
 

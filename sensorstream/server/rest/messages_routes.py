@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Collection, Mapping
 from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import asdict
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Annotated, Any, Final
 
-from fastapi import APIRouter, Header, Path, Query, Request, Response
+from fastapi import APIRouter, Depends, Header, Path, Query, Request, Response
 from fastapi.encoders import jsonable_encoder
 from fastapi.responses import JSONResponse
-from pydantic import BaseModel, Field
+from pydantic import AfterValidator, BaseModel, Field
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import QueryParams
 from starlette.exceptions import HTTPException
@@ -28,9 +29,10 @@ from sensorstream.app.application import Application
 from sensorstream.app.life.pipeline import failed
 from sensorstream.app.questions.message_questions import MOST_INDIVIDUALS, KnownOrigin
 from sensorstream.client.operations import Operations
-from sensorstream.engine.outcome import Outcome, Status
+from sensorstream.engine.outcome import Outcome
 from sensorstream.errors import Busy, MessageTooLarge, Position, RepeatedMessage, SensorStreamError
 from sensorstream.history.store_reader import KeptMessage, QuarantineChoice
+from sensorstream.model.events import Status
 from sensorstream.server.access_rules import check_source
 from sensorstream.server.addresses import admitted
 from sensorstream.server.batches import JSON, LINES, read_batch
@@ -345,6 +347,23 @@ class MessagesBody(BaseModel):
     next: str | None
 
 
+class CountedBody(BaseModel):
+    """The number of messages of each status that arrived from ``at`` on, for some seconds."""
+
+    at: datetime
+    counts: dict[Status, int]
+
+
+class CountsBody(BaseModel):
+    """The numbers of messages over time; a part without messages is left out."""
+
+    seconds: int = Field(description="the length of each part")
+    parts: list[CountedBody]
+    oldest: datetime | None = Field(
+        description="when the oldest message that was looked at arrived; null: all chosen ones were"
+    )
+
+
 class ErrorBody(BaseModel):
     """Why a message was not taken in."""
 
@@ -361,7 +380,7 @@ class StatementsBody(BaseModel):
 
 
 class LifeBody(MessageBody):
-    """What became of a message up to now. What is null is not known."""
+    """The effects of a message up to now. A null is not known."""
 
     time: int | str | None = Field(description="application time at which it was taken in")
     error: ErrorBody | None = Field(description="why it was rejected")
@@ -391,28 +410,90 @@ class LifeBody(MessageBody):
     )
 
 
-@routed(routes, Operations.messages, "List messages", MessagesBody)
-def list_messages(
-    app: App,
+_QUOTED: Final = re.compile(r'"([^"]+)"|(\S+)')
+_MOST_WORDS: Final = 8
+
+
+def _words(text: str) -> str:
+    if not 0 < len(_QUOTED.findall(text)) <= _MOST_WORDS:
+        raise ValueError(f"expected 1 to {_MOST_WORDS} words")
+    return text
+
+
+async def _chosen(
     status: Annotated[Status | None, Query(description="only those that are so now")] = None,
     source: Annotated[str | None, Query(description="only those of this source")] = None,
     since: Annotated[Moment | None, Query(description="only those received then or later")] = None,
+    until: Annotated[Moment | None, Query(description="only those received before")] = None,
+    text: Annotated[
+        Annotated[str, AfterValidator(_words)] | None,
+        Query(max_length=200, description='only those with all these words; `"…"` is one word'),
+    ] = None,
+) -> dict[str, Any]:
+    state = None if status is None else status.value
+    return {"status": state, "source": source, "since": since, "until": until, "text": text}
+
+
+_Choosing = Annotated[dict[str, Any], Depends(_chosen)]
+
+
+def _choice(asked: Mapping[str, Any], before: int | None = None) -> QuarantineChoice:
+    told = dict(asked)
+    found = _QUOTED.findall(told.pop("text") or "")
+    words = tuple(quoted or plain for quoted, plain in found)
+    return QuarantineChoice(**told, before=before, words=words or None)
+
+
+@routed(routes, Operations.messages, "List messages", MessagesBody)
+def list_messages(
+    app: App,
+    asked: _Choosing,
     limit: Annotated[int, Query(ge=1, le=1000)] = 100,
     before: Annotated[int | None, Query(description="`seq` of the page's last one")] = None,
 ) -> JSONResponse:
-    """The messages in the journal, newest first, and what became of each."""
-    state = None if status is None else status.value
-    chosen = QuarantineChoice(state, source=source, since=since, before=before)
-    found = app.reader.kept_messages(chosen, limit)
-    asked = {"status": state, "source": source, "since": since, "limit": limit}
-    last = found[-1].seq if found else None
-    following = next_page("/messages", found, limit, **asked, before=last)
+    """The messages in the journal, newest first, and what became of each.
+
+    For words it looks at the newest 20,000 messages, or 64 MiB, of those chosen otherwise; `next`
+    goes on with older ones.
+    """
+    found, rest = app.reader.kept_messages(_choice(asked, before), limit)
+    following = None
+    if rest is not None:
+        following = next_page("/messages", (), 0, **asked, limit=limit, before=rest)
     return JSONResponse({"messages": [_summary(each) for each in found], "next": following})
+
+
+@routed(routes, Operations.message_counts, "Count messages over time", CountsBody)
+def count_messages(
+    app: App,
+    asked: _Choosing,
+    parts: Annotated[int, Query(ge=1, le=500, description="about so many parts")] = 60,
+) -> JSONResponse:
+    """The numbers of messages by time of arrival and status: of the newest 100,000 chosen ones, for
+    words of as many as a list looks at.
+    """
+    told = app.reader.count_messages(_choice(asked), parts)
+    found: dict[int, dict[str, int]] = {}
+    for part, status, count in told.counts:
+        found.setdefault(part, {})[(status or Status.JOURNALLED).value] = count
+    return JSONResponse(
+        {
+            "seconds": told.seconds,
+            "parts": [
+                {
+                    "at": datetime.fromtimestamp(part * told.seconds, UTC).isoformat(),
+                    "counts": counts,
+                }
+                for part, counts in found.items()
+            ],
+            "oldest": told.oldest and told.oldest.isoformat(),
+        }
+    )
 
 
 @routed(routes, Operations.message, "What became of a message", LifeBody)
 def show_message(app: App, id_: Id) -> JSONResponse:
-    """What a message caused up to now, in the window, in history and in deliveries."""
+    """Show the effects of a message up to now, in the window, in history and in deliveries."""
     life = app.messages.life(id_)
     line, known, facts = app.timeline, life.facts is not None, life.facts or {}
 

@@ -15,9 +15,10 @@ from starlette.concurrency import run_in_threadpool
 from sensorstream.app.application import Application
 from sensorstream.app.questions.message_questions import MOST, Replayed
 from sensorstream.client.operations import Operations
-from sensorstream.engine.outcome import Outcome, Status
+from sensorstream.engine.outcome import Outcome
 from sensorstream.errors import RepeatedMessage
 from sensorstream.history.store_reader import QuarantineChoice
+from sensorstream.model.events import Status
 from sensorstream.server.addresses import admitted
 from sensorstream.server.negotiation import xml_of
 from sensorstream.server.operation_routes import (
@@ -69,7 +70,7 @@ class ReplayedBody(BaseModel):
 
 
 class ReplaysBody(BaseModel):
-    """How it went. Of ``left`` messages, which were chosen too, ``next`` is the path to POST to."""
+    """Outcomes of the replays. ``next`` is the path to POST to for the ``left`` messages."""
 
     replayed: int = Field(description="taken in, nothing of them is in quarantine now")
     failed: int
@@ -79,7 +80,7 @@ class ReplaysBody(BaseModel):
 
 
 class DismissedBody(BaseModel):
-    """How many messages were taken out of quarantine, and how many of the chosen ones are left."""
+    """Numbers of messages: taken out of quarantine, and chosen but left there."""
 
     dismissed: int
     left: int

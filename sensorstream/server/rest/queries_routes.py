@@ -35,6 +35,7 @@ from sensorstream.server.rest.versioned_routes import (
     WantedChange,
     add_versions,
 )
+from sensorstream.streams.report_formats import check_format, format_of
 
 routes = APIRouter(tags=["queries"])
 _NAMED: Final = (b"/queries/", b"/individuals/")
@@ -224,6 +225,10 @@ async def results(
     app: App,
     request: Request,
     name: _Unquoted,
+    form: Annotated[
+        Literal["json", "ndjson", "csv", "jsonld", "trig"],
+        Query(alias="format", description="of the reports in an event stream"),
+    ] = "json",
     last_event_id: Annotated[str | None, Header()] = None,
     subscription: Subscription = Depends(_subscribed),  # noqa: B008 - FastAPI's way
 ) -> Response:
@@ -233,7 +238,8 @@ async def results(
         return await run_in_threadpool(lambda: answer_response(app.queries.results(name), accept))
     app.queries.check_followed()
     query = await run_in_threadpool(app.queries.view, name)
-    events = _follow(app, query, last_event_id, subscription)
+    check_format(form, name, query.form)
+    events = _follow(app, query, last_event_id, subscription, form)
     return StreamingResponse(
         events, media_type=_STREAM, headers={"Cache-Control": "no-cache", "Vary": "Accept"}
     )
@@ -247,7 +253,7 @@ def graph(app: App, name: _Unquoted) -> dict[str, Any]:
 
 @routed(routes, Operations.steps, "Step through the last instants")
 def step(app: App, name: _Unquoted, last: Annotated[int, Query(ge=1, le=100)] = 10) -> StepsBody:
-    """What came into each operator and what went out; the first call begins the record."""
+    """Show the rows in and out of each operator; the first call begins the record."""
     return StepsBody(instants=app.queries.steps(name, last))
 
 
@@ -272,6 +278,7 @@ async def _follow(
     query: QueryView,
     last_event_id: str | None,
     subscription: Subscription,
+    form: str,
 ) -> AsyncIterator[bytes]:
     """Reports after the last one that the client has, or from now on. A client that is slow, or was
     away for long, gets the number of missed reports.
@@ -289,7 +296,7 @@ async def _follow(
             missed = json.dumps({"missed": found[0].number - cursor - 1})
             yield format_sse_event(event="missed", data_str=missed)
         for report in found:
-            data = await run_in_threadpool(_data, application, report)
+            data = await run_in_threadpool(_data, application, report, form)
             yield format_sse_event(event="report", id=report.id, data_str=data)
             cursor = report.number
         if found:
@@ -301,6 +308,6 @@ async def _follow(
             yield format_sse_event(comment="still listening")
 
 
-def _data(application: Application, report: EngineReport) -> str:
+def _data(application: Application, report: EngineReport, form: str) -> str:
     data = query_report_data(report.id, report.report, application.timeline)
-    return json.dumps(data, ensure_ascii=False)
+    return format_of(form, data).write(data, report.report.variables)

@@ -1,10 +1,15 @@
-"""``/sparql`` and ``/sql``: questions to the cache, history and archive."""
+"""``/sparql``, ``/graphs`` and ``/sql``: questions to the cache, history and archive.
+
+Sources: SPARQL 1.1 Protocol; SPARQL 1.1 Service Description; SPARQL 1.1 Graph Store HTTP Protocol.
+"""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+import json
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, AsyncExitStack, ExitStack
 from functools import partial
+from io import BytesIO
 from itertools import chain
 from typing import IO, Annotated, Any, Final, Literal, TypeAlias, TypeVar
 from urllib.parse import parse_qs
@@ -31,10 +36,13 @@ from sensorstream.history.asking.checked_question import (
     check_no_time,
     read_question,
 )
-from sensorstream.history.asking.query_answer import Answer
+from sensorstream.history.asking.query_answer import Answer, GraphAnswer
 from sensorstream.history.read_only_sql import SqlResult
 from sensorstream.history.sql_formats import PIECES, WHOLE, json_value
+from sensorstream.model.terms import iri
+from sensorstream.model.vocabulary import GRAPH_PERSISTENT, RESERVED
 from sensorstream.processes.stopping import Stop
+from sensorstream.server.access_rules import NO_UPDATE
 from sensorstream.server.client_questions import (
     ClientQuestions,
     QuestionTurns,
@@ -44,6 +52,7 @@ from sensorstream.server.client_questions import (
 )
 from sensorstream.server.negotiation import accepted, chosen, media_type_of
 from sensorstream.server.operation_routes import App, AskedBody, body_of, routed
+from sensorstream.server.service_description import own_graphs, service_description
 from sensorstream.sparql.query_parser import parse_update
 
 routes = APIRouter(tags=["sparql"])
@@ -51,29 +60,37 @@ _T = TypeVar("_T")
 
 
 class Plan(BaseModel):
-    """How a question is answered, without an answer."""
+    """The plan of a question, without its answer."""
 
     algebra: str = Field(description="the query in the algebra of SPARQL, one operator a line")
     sql: str = Field(description="the SQL that answers it; empty for the cache")
     plan: str = Field(description="the plan of PostgreSQL, or of DuckDB for the archive")
 
 
-NO_UPDATE: Final = "updates are refused: the cache changes by messages and rules only"
 _FORM: Final = "application/x-www-form-urlencoded"
 _QUERY: Final = "application/sparql-query"
 _UPDATE: Final = "application/sparql-update"
 _SERVED: Final = (CACHE, HISTORY, ALL, ARCHIVE)
+_DATASET: Final = ("default-graph-uri", "named-graph-uri")
+_RDF: Final = answer_formats.GRAPHS.keys()
+_JSON: Final = Formats(answer_formats.JSON, answer_formats.JSON, None)
+_WHOLE: Final = "CONSTRUCT WHERE { ?s ?p ?o }"
+_MOST_GRAPHS: Final = 1000
+"""Graphs of messages in the description of the service."""
+_GRAPHS: Final = (
+    "SELECT ?g { GRAPH ?g { } FILTER(!STRSTARTS(STR(?g), 'urn:sensorstream:')) "
+    f"FILTER EXISTS {{ GRAPH ?g {{ ?s ?p ?o }} }} }} LIMIT {_MOST_GRAPHS}"
+)
 
 
-def parameters(*, of_post: bool) -> list[dict[str, Any]]:
-    """The parameters in OpenAPI's form; a GET needs ``query`` too."""
+def parameters(query: bool | None = None, lists: Iterable[str] = _DATASET) -> list[dict[str, Any]]:
+    """The parameters in OpenAPI's form; ``query``: whether it is needed, None: it is none."""
     text = {"type": "string"}
     found: list[dict[str, Any]] = []
-    if not of_post:
-        found.append({"name": "query", "in": "query", "required": True, "schema": text})
+    if query is not None:
+        found.append({"name": "query", "in": "query", "required": query, "schema": text})
     found += (
-        {"name": name, "in": "query", "schema": {"type": "array", "items": text}}
-        for name in ("default-graph-uri", "named-graph-uri")
+        {"name": name, "in": "query", "schema": {"type": "array", "items": text}} for name in lists
     )
     found += (
         {"name": name, "in": "query", "description": told, "schema": {**text, **more}}
@@ -140,12 +157,7 @@ def _read(request: Request, given: Mapping[str, Sequence[str]]) -> AskedText:
     queries = given.get("query", ())
     if len(queries) != 1:
         raise HTTPException(400, f"expected the parameter 'query' once, not {len(queries)} times")
-    on = _once(given, "on") or CACHE
-    if on not in _SERVED:
-        told = f"on: expected {', '.join(_SERVED[:-1])} or {_SERVED[-1]}, not '{on}'"
-        if on == SPARK:
-            told += ": 'sensorstream query --on spark' starts Spark, the server does not"
-        raise HTTPException(400, told)
+    on = _place(given)
     return AskedText(
         "sparql",
         queries[0],
@@ -156,6 +168,16 @@ def _read(request: Request, given: Mapping[str, Sequence[str]]) -> AskedText:
         tuple(given.get("default-graph-uri", ())),
         tuple(given.get("named-graph-uri", ())),
     )
+
+
+def _place(given: Mapping[str, Sequence[str]]) -> str:
+    on = _once(given, "on") or CACHE
+    if on not in _SERVED:
+        told = f"on: expected {', '.join(_SERVED[:-1])} or {_SERVED[-1]}, not '{on}'"
+        if on == SPARK:
+            told += ": 'sensorstream query --on spark' starts Spark, the server does not"
+        raise HTTPException(400, told)
+    return on
 
 
 def _once(given: Mapping[str, Sequence[str]], name: str) -> str | None:
@@ -174,19 +196,28 @@ _ANSWERS: Final[dict[int | str, dict[str, Any]]] = {
         },
     }
 }
-_BY_GET: Final[dict[str, Any]] = {"openapi_extra": {"parameters": parameters(of_post=False)}}
 _BY_POST: Final[dict[str, Any]] = {
-    "openapi_extra": {"parameters": parameters(of_post=True), "requestBody": BODY}
+    "openapi_extra": {"parameters": parameters(), "requestBody": BODY}
 }
 
 
-@routed(routes, "GET /sparql", "Query the cache or history", responses=_ANSWERS, **_BY_GET)
+def _by_get(*given: Any) -> dict[str, Any]:
+    return {"openapi_extra": {"parameters": parameters(*given)}}
+
+
+@routed(routes, "GET /sparql", "Query the cache or history", responses=_ANSWERS, **_by_get(False))
 async def query_by_get(app: App, questions: ClientQuestions, request: Request) -> Response:
     """A SPARQL 1.1 query over the cache, over history, or over both.
 
     The default graph is the union of ``urn:sensorstream:static``, ``…:window`` and
-    ``…:inferred``, which are also named graphs; with history, ``…:persistent`` too.
+    ``…:inferred``, which are also named graphs; with history, ``…:persistent`` too. Without a
+    query the answer describes the service.
     """
+    given = request.query_params
+    if given.keys().isdisjoint(("query", "update", "at", "during", *_DATASET)):
+        on = _place({name: given.getlist(name) for name in given})
+        asked = AskedText("sparql", _GRAPHS, on, client_of(request))
+        return await _asked(questions, request, asked, partial(_description, app, request))
     return await _asked(questions, request, of_get(request), partial(_answer, app, request))
 
 
@@ -197,9 +228,9 @@ async def query_by_post(app: App, questions: ClientQuestions, request: Request) 
     return await _asked(questions, request, asked, partial(_answer, app, request))
 
 
-@routed(routes, "GET /sparql/plan", "How a query is answered", **_BY_GET)
+@routed(routes, "GET /sparql/plan", "How a query is answered", **_by_get(True))
 async def plan_by_get(app: App, questions: ClientQuestions, request: Request) -> Plan:
-    """What ``/sparql`` does with the same parameters: algebra, SQL, and the plan for it."""
+    """Show the algebra, SQL and plan that ``/sparql`` has for the same parameters."""
     return await _asked(questions, request, of_get(request), partial(_plan, app))
 
 
@@ -207,6 +238,70 @@ async def plan_by_get(app: App, questions: ClientQuestions, request: Request) ->
 async def plan_by_post(app: App, questions: ClientQuestions, request: Request) -> Plan:
     """The same for a query in the body."""
     return await _asked(questions, request, await of_post(request), partial(_plan, app))
+
+
+@routed(routes, "GET /graphs", "Read a graph", types=_RDF, **_by_get(None, ("graph", "default")))
+async def read_graph(app: App, questions: ClientQuestions, request: Request) -> Response:
+    """The graph with the name `graph`, or with `default` the default graph."""
+    given = request.query_params
+    names = given.getlist("graph")
+    if len(names) + ("default" in given) != 1:
+        raise HTTPException(400, "expected one of the parameters 'graph' and 'default', once")
+    return await _graph(app, questions, request, names)
+
+
+@routed(routes, "GET /graphs/{name}", "Read a graph of the system", types=_RDF, **_by_get(None, ()))
+async def read_own_graph(
+    app: App, questions: ClientQuestions, request: Request, name: str
+) -> Response:
+    """The graph ``urn:sensorstream:`` and the name: static, window, inferred or persistent."""
+    return await _graph(app, questions, request, [RESERVED + name])
+
+
+async def _graph(
+    app: Application, questions: QuestionTurns, request: Request, names: Sequence[str]
+) -> Response:
+    given = {each: request.query_params.getlist(each) for each in ("on", "at", "during")}
+    if GRAPH_PERSISTENT in names and not given["on"]:
+        given["on"] = [HISTORY]
+    asked = _read(request, {**given, "query": [_WHOLE], "default-graph-uri": [*map(iri, names)]})
+    for name in names:
+        of_messages = asked.on == CACHE and not name.startswith(RESERVED)
+        if not of_messages and name not in own_graphs(asked.on):
+            raise _no_graph(name, asked.on)
+    return await _asked(questions, request, asked, partial(_whole, app, request))
+
+
+def _no_graph(name: str, on: str) -> HTTPException:
+    others = " or one of messages" if on == CACHE else ""
+    own = ", ".join(own_graphs(on))
+    return HTTPException(404, f"there is no graph <{name}>: expected {own}{others}")
+
+
+def _whole(app: Application, request: Request, asked: AskedText, stop: Stop) -> Response:
+    """A graph; one of messages is there while it has a statement."""
+    for name in asked.default_graphs:
+        there = CacheQuestion("ASK { ?s ?p ?o }", _JSON, (name,))
+        if name not in own_graphs(asked.on) and not _of_json(app, there, stop)["boolean"]:
+            raise _no_graph(name, asked.on)
+    return _answer(app, request, asked, stop)
+
+
+def _description(app: Application, request: Request, asked: AskedText, stop: Stop) -> Response:
+    names, query = [], f"on={asked.on}"
+    if asked.on == CACHE:
+        found = _of_json(app, CacheQuestion(asked.text, _JSON), stop)
+        names, query = [each["g"]["value"] for each in found["results"]["bindings"]], ""
+    endpoint = str(request.url.replace(query=query))
+    return answer_response(
+        GraphAnswer(service_description(endpoint, asked.on, names)), accepted(request)
+    )
+
+
+def _of_json(app: Application, question: CacheQuestion, stop: Stop) -> Any:
+    out = BytesIO()
+    app.asking.cache(question, out, stop)
+    return json.loads(out.getvalue())
 
 
 async def _asked(
@@ -285,8 +380,8 @@ def _of_cache(app: Application, asked: AskedText, accept: str, stop: Stop) -> Re
 
 
 sql_routes = APIRouter(tags=["history"])
-_JSON: Final = "application/json"
-_OFFERED: Final = (_JSON, *PIECES)
+_PLAIN: Final = "application/json"
+_OFFERED: Final = (_PLAIN, *PIECES)
 Place: TypeAlias = Literal["history", "archive"]
 
 
@@ -327,7 +422,7 @@ async def run_sql(
         return await questions.answer(
             request, asked, lambda stop: _of_archive(app, query, media_type, stop)
         )
-    if media_type == _JSON:
+    if media_type == _PLAIN:
         return await questions.answer(
             request, asked, lambda stop: _table(app.asking.sql(query, stop))
         )
@@ -343,7 +438,7 @@ async def run_sql(
 
 def _of_archive(app: Application, query: str, media_type: str, stop: Stop) -> Response:
     table = app.asking.sql_archive(query, stop)
-    if media_type == _JSON:
+    if media_type == _PLAIN:
         return _table(table)
     if table.truncated:
         limit = app.settings.limits.question_rows

@@ -194,7 +194,7 @@ async def put_rule_file(
 
 @routed(routes, Operations.delete_rule_file, "Take a rule file out of force", headers=IF_MATCH[:1])
 def delete_rule_file(app: App, name: str, by: By, match: WantedChange) -> ChangedBody:
-    """What its rules have done stays; they do nothing more."""
+    """Delete a file of rules. Effects of its rules stay."""
     remove = OverTime(app).remove if is_over_time(name) else app.rulebook.remove
     return ChangedBody(change=remove(name, by, match))
 
@@ -346,7 +346,7 @@ class MessageTriedBody(BaseModel):
 
 @routed(routes, Operations.try_message, "Try a message")
 def try_message(app: App, body: MessageTrialBody) -> MessageTriedBody:
-    """What the rules, or others, would make of a message: nothing is taken in or put.
+    """Try a message on the rules, or on others: nothing is taken in or put.
 
     An engine of its own takes the message in: it holds nothing else, or the last messages.
     """

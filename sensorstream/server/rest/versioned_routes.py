@@ -41,7 +41,7 @@ DryRun = Annotated[
 
 
 class ChangedBody(BaseModel):
-    """It is in force, from the next message on, and on disk."""
+    """A change that is on disk and in force from the next message on."""
 
     change: str = Field(
         description="the journal's id of the change; of the last one if nothing differs",
@@ -50,7 +50,7 @@ class ChangedBody(BaseModel):
 
 
 class FaultBody(BaseModel):
-    """What is wrong, and where if that is known."""
+    """A fault, with its place if that is known."""
 
     code: str = Field(examples=["language"])
     detail: str = Field(validation_alias="message")

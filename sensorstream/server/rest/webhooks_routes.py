@@ -48,7 +48,7 @@ _LARGEST = 2**63 - 1
 
 @dataclass(frozen=True, config=ASKED)
 class DefinitionBody(WebhookDefinition):
-    """What a webhook is; its secret is made by the server, and never a part of it."""
+    """The definition of a webhook; the server makes its secret, which is never a part of it."""
 
     _storable = field_validator("*")(storable)
 
@@ -108,7 +108,7 @@ class SecretBody(BaseModel):
 
 
 class TestedBody(BaseModel):
-    """What came of a test event; ``delivered`` if the receiver took it."""
+    """The result of a test event; ``delivered`` if the receiver took it."""
 
     delivered: bool
     seconds: float
@@ -125,7 +125,7 @@ class DeliveriesBody(BaseModel):
 
 
 class RecoveredBody(BaseModel):
-    """How many dead deliveries are sent again."""
+    """The number of dead deliveries that are sent again."""
 
     recovered: int
 

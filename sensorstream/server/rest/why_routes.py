@@ -38,7 +38,7 @@ class ExpressionBody(BaseModel):
 
 
 class PlaceBody(BaseModel):
-    """Where in a message a statement comes from; of RML and stylesheets only the rule is known."""
+    """The place in a message that a statement comes from; for RML and stylesheets only the rule."""
 
     rule: str = Field(description="the mapping rule")
     at: Node | None = Field(description="the node to which the rule was applied")
@@ -136,7 +136,7 @@ class StepBody(BaseModel):
 
 
 class WhyNotBody(BaseModel):
-    """What keeps a rule from firing for an individual, as things are now."""
+    """The conditions that keep a rule from firing for an individual now."""
 
     rule: str = Field(description="its name, or that of the query")
     individual: str

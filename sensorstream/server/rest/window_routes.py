@@ -16,14 +16,17 @@ from sensorstream.alerts.alert_formats import plain_time
 from sensorstream.app.application import Application
 from sensorstream.app.questions.individuals import KnownIndividual
 from sensorstream.client.operations import Operations
+from sensorstream.history.asking.answer_formats import GRAPHS, TURTLE
+from sensorstream.history.asking.query_answer import GraphAnswer
 from sensorstream.history.store_reader import Latest
+from sensorstream.kb.graph_text import GraphReader
 from sensorstream.model.terms import BlankNode, Literal, Triple
+from sensorstream.server.client_questions import answer_response
 from sensorstream.server.negotiation import accepted, chosen
 from sensorstream.server.operation_routes import App, Time, body_of, routed
 
 routes = APIRouter()
 _JSON: Final = "application/json"
-_TURTLE: Final = "text/turtle"
 
 
 class IndividualBody(BaseModel):
@@ -137,22 +140,24 @@ class ShapesReportBody(BaseModel):
     Operations.shapes_report,
     "The violations of shapes",
     ShapesReportBody,
-    types={_TURTLE: {"schema": {"type": "string"}}},
+    types={each: {"schema": {"type": "string"}} for each in GRAPHS},
     response_model=None,
     tags=["window"],
 )
 def report_shapes(app: App, request: Request) -> Response:
     """Validates what the knowledge base holds now by the shapes of the settings (SHACL)."""
-    media_type = chosen(accepted(request), (_JSON, _TURTLE))
+    media_type = chosen(accepted(request), (_JSON, *GRAPHS))
     found = app.shapes_report()
-    if media_type == _TURTLE:
-        return Response(found.turtle, media_type=_TURTLE)
-    return JSONResponse(found.data())
+    if media_type == _JSON:
+        return JSONResponse(found.data())
+    if media_type == TURTLE:
+        return Response(found.turtle, media_type=TURTLE)
+    return answer_response(GraphAnswer(iter(GraphReader().read(found.turtle, ""))), media_type)
 
 
 @routed(routes, Operations.individual, "The latest values of an individual", tags=["individuals"])
 def individual(app: App, iri: str, rules: Rules = False) -> KnownBody:
-    """Of each property the values that it has in the window, else those it had last.
+    """Show the values of each property in the window, else the last ones.
 
     The IRI is percent-encoded, slashes included.
     """

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from sensorstream.model.schema import Schema
 from sensorstream.model.timeline import Timeline
+from sensorstream.settings.settings import SparkSettings
 from sensorstream.spark.history_snapshot import HistoryPlace
 
 SQL = "sql"
@@ -23,7 +24,7 @@ class Task:
 
     place: HistoryPlace
     timeline: Timeline
-    master: str
+    at: SparkSettings
     timeout: float
 
 

@@ -222,7 +222,7 @@ def main(connection: Connection, folder: str) -> None:
     Thread(target=_end_with_caller, args=watched, name="caller", daemon=True).start()
     task: Task = connection.recv()
     try:
-        with spark_session(task.master, _CONFIGURATION) as spark:
+        with spark_session(task.at, _CONFIGURATION) as spark:
             signal.signal(signal.SIGINT, signal.SIG_IGN)  # PySpark has taken it
             bulk_sql.prepare_session(spark)
             started.set()

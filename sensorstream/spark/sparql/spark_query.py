@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from typing import TYPE_CHECKING, Final
 
 from sensorstream.errors import QueryError, UnsupportedQuery
@@ -16,6 +16,7 @@ from sensorstream.history.asking.checked_question import (
 from sensorstream.history.asking.history_relations import scope_of
 from sensorstream.history.asking.query_answer import Answer, answer_of, limited, rows_of_batch
 from sensorstream.history.asking.query_run import numbers_of
+from sensorstream.history.asking.split_question import in_parts, sql_question
 from sensorstream.history.database import translating
 from sensorstream.installation import require
 from sensorstream.model.terms import IRI, Term
@@ -36,6 +37,8 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 _LIVE: Final = (GRAPH_WINDOW, GRAPH_STATIC)
+_SECONDS: Final = 600.0
+"""Seconds for functions that SQL does not have."""
 
 
 def check(question: CheckedQuestion) -> None:
@@ -79,18 +82,22 @@ def ask(
         ArchiveError: a file of the archive is missing.
     """
 
-    def collected() -> tuple[SqlQuery, pyarrow.Table]:
-        with answering(spark, place, question) as (compiled, frame):
-            return compiled, frame.limit(row_limit + 1).toArrow()
+    def asked(question: CheckedQuestion) -> AbstractContextManager[Answer]:
+        def collected() -> tuple[SqlQuery, pyarrow.Table]:
+            with answering(spark, place, question) as (compiled, frame):
+                return compiled, frame.limit(row_limit + 1).toArrow()
 
-    compiled, rows = once_more(collected)
-    batches = map(rows_of_batch, rows.to_batches())
-    return answer_of(compiled, limited(batches, row_limit))
+        compiled, rows = once_more(collected)
+        batches = map(rows_of_batch, rows.to_batches())
+        return nullcontext(answer_of(compiled, limited(batches, row_limit)))
+
+    with in_parts(question, asked, seconds=_SECONDS, most=row_limit) as answer:
+        return answer
 
 
 def plan_of(spark: SparkSession, place: HistoryPlace, question: CheckedQuestion) -> QuestionPlan:
     """Spark's SQL for a question, and its plan; raises as :func:`ask`."""
-    with answering(spark, place, question) as (compiled, frame):
+    with answering(spark, place, sql_question(question)) as (compiled, frame):
         told = spark_query(compiled.tree, pretty=True)
         plan = plan_text(frame)
     parts = [

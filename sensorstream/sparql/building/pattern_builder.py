@@ -18,6 +18,7 @@ from sensorstream.sparql.algebra import Aggregate, Expression, Pattern, TriplePa
 from sensorstream.sparql.building.term_builder import TermBuilder, Triples, number, plain, rule
 from sensorstream.sparql.extensions import fault_of_call
 from sensorstream.sparql.functions import FUNCTIONS
+from sensorstream.sparql.place_functions import PLACE_AGGREGATES
 from sensorstream.sparql.walk import aggregates, visible
 
 _Of = TypeVar("_Of")
@@ -274,12 +275,14 @@ class PatternBuilder(TermBuilder):
             )
             self.luposdate_aggregates.add(aggregate)
             return aggregate
-        if distinct:
+        if distinct and function not in PLACE_AGGREGATES:
             self.fail_at(
                 function, f"DISTINCT is for aggregates, but <{function}> is not an aggregate"
             )
         if reason := fault_of_call(function, arguments):
             self.fail_at(function, f"<{function}>: {reason}")
+        if function in PLACE_AGGREGATES:
+            return self._aggregate(self._places[function], function, arguments[0], distinct)
         return self.operation(self._places[function], algebra.FunctionCall(function, arguments))
 
     def builtin(self, children: list[Any]) -> Expression:

@@ -12,6 +12,7 @@ from sensorstream.model.terms import IRI, BlankNode, Literal, Term
 from sensorstream.network.expressions.expression_functions import with_base
 from sensorstream.sparql import algebra
 from sensorstream.sparql.algebra import PatternTerm, Query, TriplePattern, Variable
+from sensorstream.sparql.extensions import beyond_sql
 from sensorstream.sparql.rewrite import rewritten
 from sensorstream.sparql.walk import nodes, visible
 from sensorstream.sql.sparql.compiled_query import (
@@ -82,6 +83,11 @@ def compile_query(query: Query, scope: QueryRelations) -> SqlQuery:
         UnsupportedQuery: part of the query cannot be said in SQL with the same meaning, or it is
             nested too deeply, or too large.
     """
+    if (name := beyond_sql(query)) is not None:
+        raise UnsupportedQuery(
+            f"<{name}>(): SQL does not have this function: ask the same with --on history or the "
+            "window, or select what it needs and compute it on the rows"
+        )
     _check_size(query)
     try:
         return _compiled(query, scope)

@@ -14,7 +14,6 @@ from sensorstream.errors import UnsupportedQuery
 from sensorstream.model.terms import IRI, Literal
 from sensorstream.sparql import algebra
 from sensorstream.sparql.algebra import Expression, Variable
-from sensorstream.sparql.extensions import EXTENSIONS
 from sensorstream.sparql.functions import iri_function
 from sensorstream.sql.sparql.comparisons import equal, ordered, same
 from sensorstream.sql.sparql.solution_relations import Frame
@@ -164,11 +163,6 @@ def _bound(name: str, frame: Frame) -> exp.Expr:
 
 def _cast(function: IRI, arguments: tuple[Expression, ...], frame: Frame) -> SqlTerm:
     cast = CASTS.get(function)
-    if function in EXTENSIONS:
-        raise UnsupportedQuery(
-            f"<{function}>(): SQL does not have this function; queries over the window do: "
-            "ask the window, or select what it needs and compute it on the rows"
-        )
     if cast is None:
         raise UnsupportedQuery(
             f"<{function}>(): there is no such function; those named by an IRI are the casts, "

@@ -68,6 +68,8 @@ def test_everything_the_demo_promises_happens_and_it_stays_until_it_is_interrupt
         "alerts as signed CloudEvents, each once",
         "Spark answers with the same rows",
         "one query saw all",
+        "the violation began and ended with the van's messages",
+        "the van entered the fence and left it",
         "alerts as the server did",
         "individuals as the server did",
     ):

@@ -8,7 +8,16 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
+from sensorstream.app.control.wiring import read_deployment
 from sensorstream.cli import main
+from sensorstream.cli.init_command import make_from
+from sensorstream.mapping.xml_document import parse_document
+from sensorstream.model import rdf
+from sensorstream.model.events import Message
+from sensorstream.settings.settings_file import load_settings
+from sensorstream.shapes.shape_compiler import compile_shapes
+from sensorstream.shapes.shape_graph import read_shapes
+from sensorstream.shapes.validation import Validator
 
 SIRI = """<Siri xmlns="http://www.siri.org.uk/siri" version="2.0"><ServiceDelivery>
 <ResponseTimestamp>2024-05-01T10:00:00Z</ResponseTimestamp><ProducerRef>AVL</ProducerRef>
@@ -218,6 +227,33 @@ def test_messages_of_several_kinds_have_a_rule_each(tmp_path: Path) -> None:
     assert len(mapped_names(tmp_path / "new" / "sensorstream.toml", files)) == 2
     tested = run("test", "-c", tmp_path / "new" / "sensorstream.toml")
     assert tested.exit_code == 0, tested.output
+
+
+@pytest.mark.parametrize("message", [SIRI, CAP, OM, RSS])
+def test_the_drafted_shapes_fit_their_messages_and_notice_others(
+    tmp_path: Path, message: str
+) -> None:
+    sample = tmp_path / "m.xml"
+    sample.write_text(message)
+    config, told = make_from(tmp_path / "new", [sample])
+    assert "a guess: all in shapes/draft.ttl: it is in use once shapes.files names it" in told
+    shapes = read_shapes([tmp_path / "new" / "shapes" / "draft.ttl"])
+    assert compile_shapes(shapes)
+    mapping = read_deployment(load_settings(config, {})).mapping
+    document = parse_document(message.encode(), max_depth=64)
+    mapped = mapping.apply(document, Message("m1", b"", 0, "rest"))
+    said = [triple for event in mapped.events for triple in event.triples]
+    assert Validator(shapes).report(said).violations == ()
+    kinds = [triple for triple in said if triple[1] == rdf.TYPE]
+    assert Validator(shapes).report(kinds).violations
+
+
+def test_ranges_are_written_as_a_guess(tmp_path: Path) -> None:
+    make_from(tmp_path / "new", readings(tmp_path))
+    text = (tmp_path / "new" / "shapes" / "draft.ttl").read_text()
+    assert "  ; sh:property [ sh:path :temp ; sh:datatype xsd:decimal ; sh:minCount 1" in text
+    assert "      # ; sh:minInclusive 20.0 ; sh:maxInclusive 21.142857142857142\n    ]" in text
+    assert "guessed from m0.xml and 8 more" in text
 
 
 def test_one_new_folder_is_expected(tmp_path: Path) -> None:

@@ -299,6 +299,35 @@ def test_the_result_as_json(play: Play) -> None:
     assert data["stories"][1]["differences"][0]["line"] == 9
 
 
+SHAPED = "[shapes]\nfiles = ['s.ttl']\n"
+
+
+def test_violations_of_shapes_begin_and_end(play: Play, tmp_path: Path) -> None:
+    (tmp_path / "s.ttl").write_text(
+        "@prefix : <http://example.org/> . @prefix sh: <http://www.w3.org/ns/shacl#> .\n"
+        ":S a sh:NodeShape ; sh:targetClass :Reading ; sh:property [ sh:path :value ;\n"
+        '  sh:maxCount 1 ; sh:message "two values" ] , [ sh:path :part ; sh:minCount 1 ] .'
+    )
+    two = "message <r id='a' t='4' v='6'><p>1</p></r>\nadvance to 5"
+    begins = 'then only violation + :r-a "two values"\nthen alert critical '
+    begins += '"http://example.org/r-a http://example.org/value: two values (shape '
+    begins += 'http://example.org/S)" key "http://example.org/r-a"\n'
+    other = "event at 5 :x a :Reading .\nadvance to 6\nthen violation + :x\n"
+    ends = "event at 7 :x :part :y .\nfinish\nthen only violation - :x\nthen no report"
+    story = f"{LOW}\nthen no violation\n{two}\n{begins}{other}{ends}"
+    result = play(story, settings=SHAPED + "[window]\nkind = 'landmark'\nsize = ''\n")
+    assert result.exit_code == 0, result.output
+    result = play(
+        f"{LOW}\n{two}\nthen not violation + :r-a",
+        f"{LOW}\n{two}\nthen violation - :r-a",
+        f"{LOW}\nthen violation :r-a",
+        settings=SHAPED,
+    )
+    assert result.exit_code == 1
+    assert result.output.count('+ :r-a "two values"') == 2
+    assert "expected + or -, a focus node" in result.output
+
+
 def test_no_story_at_all_is_an_error(play: Play, tmp_path: Path) -> None:
     result = play()
     assert result.exit_code == 1

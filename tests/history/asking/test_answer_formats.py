@@ -159,6 +159,8 @@ def test_no_solution_is_a_table_without_rows(media_type: str) -> None:
         ("application/n-triples", ox.RdfFormat.N_TRIPLES),
         ("application/rdf+xml", ox.RdfFormat.RDF_XML),
         ("application/ld+json", ox.RdfFormat.JSON_LD),
+        ("application/trig", ox.RdfFormat.TRIG),
+        ("application/n-quads", ox.RdfFormat.N_QUADS),
     ],
 )
 def test_a_graph_is_read_again(media_type: str, form: ox.RdfFormat) -> None:

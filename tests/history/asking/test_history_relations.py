@@ -16,6 +16,7 @@ from sensorstream.app.questions.one_time_questions import present
 from sensorstream.history.asking.checked_question import read_question
 from sensorstream.history.asking.query_answer import GraphAnswer, Solutions
 from sensorstream.kb.graph_index import Origin
+from sensorstream.model import xsd
 from sensorstream.model.terms import IRI, Literal, Triple
 from sensorstream.model.timeline import Timeline
 from sensorstream.model.vocabulary import (
@@ -24,6 +25,7 @@ from sensorstream.model.vocabulary import (
     GRAPH_STATIC,
     GRAPH_WINDOW,
 )
+from sensorstream.sparql.place_functions import GEOF
 from tests.databases import Databases
 from tests.history import house
 
@@ -77,6 +79,9 @@ def test_all_is_every_statement_that_was_ever_asserted(application: Application,
             assert ever <= asked
             assert asked <= triples(application)
     graphs = (GRAPH_WINDOW, GRAPH_STATIC, GRAPH_INFERRED)
+    is_place = f'<{GEOF}dimension>(STRDT(CONCAT("POINT(", STR(?c), " 1)"), <{xsd.GEO_WKT}>)) = 0'
+    counts = rows(application, "SELECT ?s { ?s :count ?c }")
+    assert rows(application, f"SELECT ?s {{ ?s :count ?c FILTER({is_place}) }}") == counts
     now: dict[IRI, set[Triple]] = {graph: set() for graph in graphs}
     for each in present(application.engine).statements:
         if each.marks == Origin.WINDOW:

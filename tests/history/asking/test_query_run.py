@@ -78,6 +78,10 @@ def test_the_plan_shows_the_sql_and_what_postgresql_does(history: str) -> None:
     assert "Limit" in found.plan
     assert "actual" not in found.plan
     assert found.algebra.startswith("Slice")
+    (case,) = [each for each in house.cases() if each.name == "places"]
+    found = plan_of(history, case.question, LIMITS)
+    assert "store.statements" in found.sql
+    assert "sfWithin" in found.algebra
     assert "actual" in plan_of(history, question, LIMITS, analyze=True).plan
 
 

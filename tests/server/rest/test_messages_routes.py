@@ -156,6 +156,7 @@ def test_a_message_that_cannot_be_taken_in_says_why_and_where(client: httpx.Clie
         "status": 422,
         "detail": "rule 'tracker': {@x} is 'abc', expected an integer",
         "position": {"file": "message", "line": 1, "column": 5},
+        "see": "docs/use/mapping-rules.html#missing-and-invalid-values",
     }
 
 

@@ -11,6 +11,7 @@ from urllib.parse import quote
 
 import httpx
 import pytest
+import rdflib
 
 from sensorstream.app.application import Application
 from sensorstream.settings.settings import (
@@ -228,6 +229,55 @@ def test_queries_are_listed_and_removed(web: httpx.Client) -> None:
     assert (gone.status_code, gone.json()["type"]) == (404, "urn:sensorstream:error:unknown-query")
     assert web.delete(path).status_code == 404
     assert len(web.get("/queries").json()["queries"]) == 2
+
+
+def first_report(web: httpx.Client, entry: str, path: str) -> str:
+    """The data of the first report of an entry, in the format that a path asks for."""
+    headers = {"accept": "text/event-stream", "last-event-id": f"{entry}-0"}
+    data: list[str] = []
+    with web.stream("GET", path, headers=headers) as answer:
+        assert answer.status_code == 200, answer.read()
+        for line in answer.iter_lines():
+            if line.startswith("data: "):
+                data.append(line.removeprefix("data: "))
+            elif not line and data:
+                break
+    return "\n".join(data).rstrip()
+
+
+# rdflib's reader of TriG uses its own deprecated names.
+@pytest.mark.filterwarnings("ignore:.* is deprecated:DeprecationWarning")
+def test_reports_are_followed_in_the_format_that_is_asked_for(web: httpx.Client) -> None:
+    rows_of = register(web, PREFIX + "SELECT ?r ?v WHERE { ?r :value ?v }", name="s")
+    graph_of = register(web, PREFIX + "CONSTRUCT { ?r :is ?v } WHERE { ?r :value ?v }", name="c")
+    say(web, 1, 1, 7)
+    eventually(lambda: web.get("/queries/c").json()["reports"] == 1)
+    table = first_report(web, rows_of["registered"], "/queries/s/results?format=csv")
+    assert table == f"@time,@op,r,v\n1,+,{EX}r-1,7"
+    (line,) = first_report(
+        web, rows_of["registered"], "/queries/s/results?format=ndjson"
+    ).splitlines()
+    assert json.loads(line)["bindings"]["v"]["value"] == "7"
+    dataset = rdflib.Dataset()
+    trig = first_report(web, graph_of["registered"], "/queries/c/results?format=trig")
+    dataset.parse(data=trig, format="trig")
+    name = rdflib.URIRef(f"urn:sensorstream:report:{graph_of['registered']}-1")
+    made = dataset.default_graph.value(name, rdflib.PROV.generatedAtTime)
+    assert made == rdflib.Literal(1)
+    said = (rdflib.URIRef(f"{EX}r-1"), rdflib.URIRef(f"{EX}is"), rdflib.Literal(7))
+    assert list(dataset.graph(name)) == [said]
+    stream = {"accept": "text/event-stream"}
+    for path, told in (
+        ("/queries/s/results?format=trig", "SELECT cannot be written as trig: expected json, nd"),
+        ("/queries/c/results?format=csv", "CONSTRUCT cannot be written as csv: expected json, nd"),
+    ):
+        refused = web.get(path, headers=stream)
+        assert (refused.status_code, told in refused.json()["detail"]) == (400, True)
+    assert web.get("/queries/s/results?format=x", headers=stream).status_code == 422
+    webhook = {"url": "https://hooks.example.org", "queries": ["s"], "format": "jsonld"}
+    refused = web.post("/webhooks", json=webhook)
+    assert (refused.status_code, refused.json()["type"]) == (400, "urn:sensorstream:error:query")
+    assert "the reports of SELECT cannot be written as jsonld" in refused.json()["detail"]
 
 
 def test_constructed_graphs_are_read_as_rdf(web: httpx.Client) -> None:

@@ -70,7 +70,7 @@ def test_a_plan_is_refused_as_the_answer_is(client: httpx.Client) -> None:
         ({"query": SELECT, "at": "5"}, "cache knows the present only"),
         ({"query": SELECT, "on": "spark"}, "starts Spark"),
         ({"query": SELECT, "default-graph-uri": "urn:sensorstream:x"}, "urn:sensorstream:x"),
-        ({}, "expected the parameter 'query' once"),
+        ({"at": "5"}, "expected the parameter 'query' once"),
     ):
         answer = client.get("/sparql/plan", params=given)
         assert answer.status_code == 400, answer.text

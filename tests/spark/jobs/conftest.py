@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from sensorstream.processes.question_messages import QuestionBegun
+from sensorstream.settings.settings import SparkSettings
 from sensorstream.spark.history_snapshot import HistoryPlace
 from sensorstream.spark.jobs import spark_worker
 from sensorstream.spark.jobs.spark_messages import Task
@@ -70,4 +71,4 @@ def start(
 
 @pytest.fixture
 def worker(start: Callable[[Task], ThreadWorker], place: HistoryPlace) -> ThreadWorker:
-    return start(Task(place, LINE, "local[2]", 60.0))
+    return start(Task(place, LINE, SparkSettings("local[2]"), 60.0))
