@@ -4,34 +4,41 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from datetime import datetime
 from typing import Any, Final
 
 from nicegui import ui
 
 from sensorstream.client.results import Results
-from sensorstream.console import page_addresses
 from sensorstream.console.drawings import DrawnShape, LineChart, Map, coordinates, point, shape_of
 from sensorstream.console.elements import Listing, Row, ShownTable, TableColumn
-from sensorstream.console.page_addresses import local_name
+from sensorstream.console.shown_values import label, named, number, when
 
 _MOST: Final = 5000
 """Rows that a page shows; a download has all."""
 _LINES: Final = 8
 
 
-def show_answer(results: Results, path: str) -> None:
-    """Show an answer in the place of the call; ``path`` is the address of its JSON."""
+def show_answer(results: Results, path: str, seconds: float | None = None) -> None:
+    """Show an answer in the place of the call; ``path`` is the address of its JSON, ``seconds`` the
+    time that it took.
+    """
     count = len(results.rows)
-    told = f"{count} rows" + (", and the server left out more" if results.truncated else "")
-    ui.label(told if count <= _MOST else f"{told}; the first {_MOST} are shown")
-    ui.button(
-        "Download as CSV",
-        on_click=lambda: ui.download.content(csv_of(results).encode(), "answer.csv"),
-    ).props("no-caps flat")
+    told = f"{number(count)} rows" + (", and the server left out more" if results.truncated else "")
+    told += "" if count <= _MOST else f"; the first {number(_MOST)} are shown"
+    with ui.element("div").classes("form"):
+        ui.label(told if seconds is None else f"{told}, in {number(seconds, 's')}")
+        ui.button(
+            "Download as CSV",
+            icon="download",
+            on_click=lambda: ui.download.content(csv_of(results).encode(), "answer.csv"),
+        ).props("no-caps flat dense")
     rows = results.rows[:_MOST]
-    table = ShownTable(columns_of(results.columns), path, "The answer has no rows.", key="@row")
+    table = ShownTable(
+        columns_of(results.columns, rows), path, "The answer has no rows.", key="@row"
+    )
     table.show(rows_of(rows))
     lines = lines_of(results.columns, rows)
     with ui.element("div").classes("charts"):
@@ -45,50 +52,48 @@ def show_answer(results: Results, path: str) -> None:
 def show_graph(text: str) -> None:
     """Show a graph in N-Triples."""
     lines = text.splitlines()
-    ui.label(f"{len(lines)} statements")
+    ui.label(f"{number(len(lines))} statements")
     ui.button("Download", on_click=lambda: ui.download.content(text, "graph.nt")).props(
         "no-caps flat"
     )
     Listing("\n".join(lines[:_MOST]), "Graph")
 
 
-def columns_of(headings: Iterable[str]) -> list[TableColumn]:
+def columns_of(headings: Iterable[str], rows: Sequence[Sequence[object]] = ()) -> list[TableColumn]:
     """The columns of a table for :func:`rows_of`: told apart by their places, whatever they say."""
-    return [TableColumn(str(at), each, _page_of(str(at))) for at, each in enumerate(headings)]
-
-
-def rows_of(rows: Sequence[Sequence[object]]) -> list[Row]:
-    """The rows of a table; those of IRIs have the IRI beside their short name."""
     return [
-        {
-            "@row": number,
-            **{
-                key: value
-                for at, cell in enumerate(row)
-                for key, value in ((str(at), _text(cell)), (f"{at}@iri", _iri(cell)))
-            },
-        }
-        for number, row in enumerate(rows)
+        TableColumn(str(at), each, is_number=is_of_numbers([row[at] for row in rows]))
+        for at, each in enumerate(headings)
     ]
 
 
+def rows_of(rows: Sequence[Sequence[object]]) -> list[Row]:
+    """Rows with labels that lead to individuals, and times in the viewer's clock."""
+    return [
+        {"@row": place, **{str(at): _cell(cell) for at, cell in enumerate(row)}}
+        for place, row in enumerate(rows)
+    ]
+
+
+def _cell(cell: object) -> object:
+    if isinstance(cell, datetime):
+        return when(cell.isoformat())
+    if isinstance(cell, str) and _is_iri(cell):
+        return named(cell)
+    if is_number(cell):
+        return cell if isinstance(cell, int) else float(cell)  # type: ignore[arg-type]
+    return _text(cell)
+
+
 def _text(cell: object) -> str:
-    if cell is None:
-        return ""
-    return local_name(str(cell)) if _iri(cell) else str(cell)
+    if isinstance(cell, bool):
+        return str(cell).lower()
+    text = "" if cell is None else str(cell)
+    return label(text) if _is_iri(text) else text
 
 
-def _iri(cell: object) -> str:
-    is_iri = isinstance(cell, str) and cell.startswith(("http://", "https://", "urn:"))
-    return str(cell) if is_iri and " " not in str(cell) else ""
-
-
-def _page_of(name: str) -> Callable[[Row], str]:
-    def address(row: Row) -> str:
-        iri = str(row[f"{name}@iri"])
-        return page_addresses.individual(iri) if iri else ""
-
-    return address
+def _is_iri(text: str) -> bool:
+    return text.startswith(("http://", "https://", "urn:")) and " " not in text
 
 
 def csv_of(results: Results) -> str:
@@ -106,12 +111,7 @@ def lines_of(
     """A line for each column of numbers, over the first of the other columns."""
     if len(rows) < 2:
         return {}
-    numbers = [
-        at
-        for at, _ in enumerate(columns)
-        if all(row[at] is None or is_number(row[at]) for row in rows)
-        and any(row[at] is not None for row in rows)
-    ]
+    numbers = [at for at, _ in enumerate(columns) if is_of_numbers([row[at] for row in rows])]
     others = [at for at, _ in enumerate(columns) if at not in numbers]
     if not others and len(numbers) > 1:
         others = [numbers.pop(0)]
@@ -128,6 +128,12 @@ def lines_of(
     }
 
 
+def is_of_numbers(cells: Sequence[object]) -> bool:
+    """Whether the cells of a column are numbers, or unbound, but not all of them."""
+    there = [each for each in cells if each is not None]
+    return bool(there) and all(map(is_number, there))
+
+
 def is_number(cell: object) -> bool:
     """Whether a value of an answer is a number."""
     return hasattr(cell, "__float__") and not isinstance(cell, bool | str)
@@ -140,12 +146,13 @@ def places_of(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> list[
     for row in rows:
         shapes = [shape_of(cell) if isinstance(cell, str) else None for cell in row]
         others = [cell for cell, shape in zip(row, shapes, strict=True) if shape is None]
-        named = next((each for each in others if _iri(each)), next(iter(others), None))
-        there = page_addresses.individual(str(named)) if _iri(named) else ""
+        iris = (each for each in others if isinstance(each, str) and _is_iri(each))
+        of = next(iris, next(iter(others), None))
+        there = named(of).address if isinstance(of, str) and _is_iri(of) else ""
         told = [each for each in shapes if each is not None]
         if not told and pair is not None:
             east, north = (row[columns.index(each)] for each in pair[:2])
             if is_number(east) and is_number(north):
                 told = [point(pair[2], float(east), float(north))]  # type: ignore[arg-type]
-        found.extend(replace(each, name=_text(named), there=there) for each in told)
+        found.extend(replace(each, name=_text(of), there=there) for each in told)
     return found

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -13,7 +14,12 @@ from nicegui import ui
 from sensorstream.client.results import Results
 from sensorstream.console import page_addresses
 from sensorstream.console.answer_views import show_answer, show_graph
-from sensorstream.console.code_editor import code_editor, keep_draft
+from sensorstream.console.code_editor import (
+    CompletionList,
+    code_editor,
+    keep_draft,
+    press_on_ctrl_enter,
+)
 from sensorstream.console.elements import (
     Listing,
     Notice,
@@ -26,8 +32,11 @@ from sensorstream.console.elements import (
     moments,
     stand_at,
 )
+from sensorstream.console.ontology_page import terms_of
 from sensorstream.console.page_addresses import seconds
 from sensorstream.console.page_visits import Visit
+from sensorstream.console.question_tabs import Question, QuestionTabs
+from sensorstream.console.shown_values import Piece, Value, state
 
 SPARQL: Final = {
     "All individuals of a class": "SELECT ?class (COUNT(?s) AS ?number) { ?s a ?class }\n"
@@ -55,6 +64,7 @@ SQL: Final = {
 
 _PAUSE: Final = 3.0
 _STEPS: Final = 1000
+_SAVED: Final = "\N{BLACK STAR} "
 _LANGUAGES: Final = {"sparql": "SPARQL", "sql": "SQL"}
 _ON: Final = {
     "cache": "what holds now",
@@ -74,9 +84,11 @@ def _question(row: Row) -> str:
     return f"{'plan of ' if row['plan'] else ''}{row['text'][:200]}"
 
 
-def _state(row: Row) -> str:
+def _state(row: Row) -> Value:
     error = row["error"]
-    return str(row["state"] if error is None else f"{row['state']}: {error.get('detail', '')}")
+    if error is not None:
+        return Piece(f"{row['state']}: {error.get('detail', '')}", look="bad")
+    return state(row["state"], "good" if row["state"] == "done" else "warned")
 
 
 def _progress(row: Row) -> str:
@@ -100,7 +112,9 @@ async def build(visit: Visit) -> None:
     """Build the page; the question of the address is in the editor, and is asked on demand only."""
     page = _Page(visit)
     keep_fresh(_PAUSE, page.read_jobs)
-    await keep_draft(page.editor, "question")
+    await page.load(visit.asked)
+    with Notice().of():
+        page.completion.terms = await terms_of(visit.client)
     with Notice().of():
         ((first, last),) = (await visit.client.sql(_SPAN)).rows
         if first is not None and last is not None:
@@ -117,6 +131,7 @@ class _Page:
         self.span: tuple[Any, Any] | None = None
         """The first and the last moment of history."""
         self._notice = Notice()
+        self._questions = QuestionTabs(self._read, self._show, self._offer)
         with ui.element("div").classes("form"):
             self._language = ui.select(
                 _LANGUAGES,
@@ -127,22 +142,50 @@ class _Page:
             self._on = ui.select(_ON, label="About", value=_known(_ON, asked.get("on")))
             self._example = ui.select([], label="Begin with", on_change=lambda: self._begin())
             self._example.classes("wide")
-            self._at = ui.input("As of (a moment)", value=asked.get("at", ""))
-            change_button("Ask", self._ask)
+            button = change_button("Ask", self._ask)
             change_button("Explain", self._explain).props("flat")
         with ui.element("div").classes("form") as self._moments:
+            self._at = ui.input("As of (a moment)", value=asked.get("at", ""))
             self.slider = ui.slider(
                 min=0, max=_STEPS, value=_STEPS, on_change=lambda: self._slide()
             )
             self.slider.props('aria-label="As of"').classes("wide")
         self.editor = code_editor("Question", asked.get("text", ""), "SPARQL").classes("short")
+        press_on_ctrl_enter(self.editor, button)
+        self.completion = CompletionList(self.editor, " Ctrl+Enter asks.")
         self._hint = ui.label(_SQL_TIME).classes("hint")
         self._answer = ui.element("div").props("role=status")
         self._offer()
         heading("Jobs")
-        self._jobs = ShownTable(_JOBS, "/jobs")
+        self._jobs = ShownTable(_JOBS, "/jobs", "No job runs on Spark.")
         self._jobs.add("show", "Show", self._show_job, lambda row: row["state"] == "done")
         self._jobs.add("end", "End and forget", self._end_job)
+
+    async def load(self, asked: Mapping[str, str]) -> None:
+        """Show the questions that the browser keeps, and let somebody write."""
+        question = {part: asked.get(part, "") for part in ("text", "language", "on", "at")}
+        await self._questions.load(self.editor.id, question)
+        await keep_draft(self.editor, "question")
+
+    def _read(self) -> Question:
+        named = {"language": self._language.value, "on": self._on.value, "at": self._at.value or ""}
+        return {"text": self.editor.value, **named}
+
+    def _show(self, question: Question) -> None:
+        self._language.set_value(_known(_LANGUAGES, question["language"]))
+        self._on.set_value(_known(_ON, question["on"]))
+        self._at.set_value(question["at"])
+        self.editor.set_value(question["text"])
+        self._offer()
+        self._answer.clear()
+
+    @property
+    def _examples(self) -> dict[str, Question]:
+        """The questions to begin with, by their names: those saved, then the examples."""
+        now = self._read()
+        of_language = SQL if self._is_sql else SPARQL
+        saved = {f"{_SAVED}{name}": each for name, each in self._questions.saved.items()}
+        return saved | {name: {**now, "text": text} for name, text in of_language.items()}
 
     @property
     def _is_sql(self) -> bool:
@@ -154,19 +197,17 @@ class _Page:
 
     def _offer(self) -> None:
         is_sql = self._is_sql
-        self._example.set_options(list(SQL if is_sql else SPARQL))
+        self._example.set_options(list(self._examples))
         self.editor.language = "PostgreSQL" if is_sql else "SPARQL"
         about = {each: name for each, name in _ON.items() if not is_sql or each in _ON_SQL}
         on = self._on.value
         self._on.set_options(about, value=on if on in about else "history")
-        self._at.set_visibility(not is_sql)
         self._moments.set_visibility(not is_sql)
         self._hint.set_visibility(is_sql)
 
     def _begin(self) -> None:
-        known = SQL if self._is_sql else SPARQL
-        if self._example.value in known:
-            self.editor.set_value(known[self._example.value])
+        if (chosen := self._examples.get(str(self._example.value))) is not None:
+            self._show(chosen)
 
     def _slide(self) -> None:
         if self.span is not None:
@@ -179,12 +220,13 @@ class _Page:
             text, on = self.editor.value, self._on.value
             asked = {"language": self._language.value, "on": on, "at": self._moment}
             stand_at(page_addresses.address(page_addresses.ASK.path, text=text, **asked))
+            self._questions.keep()
             await self._answer_it(text, on)
             await self.read_jobs()
 
     async def _answer_it(self, text: str, on: str) -> None:
         client, at, path = self._client, self._moment, "/sparql"
-        form = form_of(text)
+        form, begun = form_of(text), time.perf_counter()
         shown: Results | str | bool
         if on == "spark":
             started = await client.start_job(text, self._language.value, at=at)
@@ -205,7 +247,7 @@ class _Page:
             shown = await answer_to(text, on=on, at=at)
         with self._answered():
             if isinstance(shown, Results):
-                show_answer(shown, path)
+                show_answer(shown, path, time.perf_counter() - begun)
             else:
                 ui.label(str(shown).lower() if isinstance(shown, bool) else shown).classes("answer")
 

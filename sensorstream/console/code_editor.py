@@ -33,6 +33,13 @@ def code_editor(name: str, text: str = "", language: Language | None = None) -> 
     return editor
 
 
+def press_on_ctrl_enter(editor: ui.codemirror, button: ui.button) -> None:
+    """Let Ctrl+Enter, or Cmd+Enter, in an editor press a button."""
+    for key in ("ctrl", "meta"):
+        event = f"keydown.{key}.enter.capture.stop.prevent"
+        editor.on(event, lambda: run("press", button.id))
+
+
 def mark_faults(editor: ui.codemirror, faults: Sequence[Mapping[str, Any]], file: str = "") -> None:
     """Underline the places of faults, as a dry run tells them, and show the first of them.
 
@@ -81,19 +88,20 @@ def marks(text: str, faults: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]
 
 
 _MOST: Final = 12
-_PREFIX: Final = re.compile(r"(?i)\bprefix\s+([\w.-]*):\s*<([^<>\s]*)>")
+PREFIX: Final = re.compile(r"(?i)\bprefix\s+([\w.-]*):\s*<([^<>\s]*)>")
 
 
 class CompletionList:
     """The list below an editor. ``terms`` are the IRIs that can be named."""
 
-    def __init__(self, editor: ui.codemirror) -> None:
+    def __init__(self, editor: ui.codemirror, hint: str = "") -> None:
+        """``hint`` says what other keys do."""
         self.terms: Sequence[str] = ()
         self._editor = editor
         # The editor's own list for these keys knows no names.
         editor.on("keydown.ctrl.space.capture.stop.prevent", self._offer)
         self._list = ui.element("div").classes("offered").props('role=group aria-label="Names"')
-        ui.label("Ctrl+Space completes names of the ontology.").classes("hint")
+        ui.label("Ctrl+Space completes names of the ontology." + hint).classes("hint")
 
     async def _offer(self) -> None:
         word = str(await ask("word", self._editor.id) or "")
@@ -116,7 +124,7 @@ class CompletionList:
 
 def offered(terms: Iterable[str], text: str, word: str) -> list[str]:
     """The names that complete a word, by the prefixes of the text; first those that begin so."""
-    prefixes = {iri: prefix for prefix, iri in _PREFIX.findall(text)}
+    prefixes = {iri: prefix for prefix, iri in PREFIX.findall(text)}
     names = {name for term in terms if (name := _short(term, prefixes)) is not None}
     prefix, colon, local = word.lower().rpartition(":")
     fitting = [

@@ -70,6 +70,29 @@ const page = {
     return draft;
   },
 
+  press: (id) => getHtmlElement(id).click(),
+
+  // The questions that the browser keeps; the text of the open one is kept when the page is left.
+  questions(id) {
+    const key = "sensorstream-questions";
+    const read = () => {
+      try { return JSON.parse(localStorage.getItem(key)) ?? {}; } catch { return {}; }
+    };
+    addEventListener("pagehide", () => {
+      const text = getElement(id)?.editor?.state.doc.toString(), kept = read();
+      if (text === undefined || !kept.open?.[kept.at]) return;
+      kept.open[kept.at].text = text;
+      page.keepQuestions(kept);
+    });
+    const how = performance.getEntriesByType("navigation")[0]?.type;
+    return { ...read(), reload: how === "reload" };
+  },
+
+  // A browser that keeps nothing, or no more, asks nevertheless.
+  keepQuestions(kept) {
+    try { localStorage.setItem("sensorstream-questions", JSON.stringify(kept)); } catch {}
+  },
+
   // Tells which box of a drawing was meant.
   tellBox(event, emit) {
     const box = event.target.closest("[data-key]");

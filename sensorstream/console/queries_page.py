@@ -14,7 +14,13 @@ from nicegui import ui
 from sensorstream.client.results import QueryReport
 from sensorstream.console import page_addresses
 from sensorstream.console.answer_views import columns_of, is_number, rows_of
-from sensorstream.console.code_editor import CompletionList, code_editor, keep_draft, mark_faults
+from sensorstream.console.code_editor import (
+    CompletionList,
+    code_editor,
+    keep_draft,
+    mark_faults,
+    press_on_ctrl_enter,
+)
 from sensorstream.console.drawings import LineChart, time_axis
 from sensorstream.console.elements import (
     FactList,
@@ -29,12 +35,14 @@ from sensorstream.console.elements import (
     heading,
     keep_fresh,
     link,
+    moments,
     stand_at,
     while_visible,
 )
 from sensorstream.console.ontology_page import terms_of
 from sensorstream.console.operator_drawing import OperatorGraph, StepButtons
 from sensorstream.console.page_visits import Visit
+from sensorstream.console.shown_values import Piece, Value, label, number, state, when
 from sensorstream.console.text_changes import DryRunPlace, VersionTable
 from sensorstream.errors import SensorStreamError, UnknownQuery
 from sensorstream.installation import bundled
@@ -61,8 +69,10 @@ def presets() -> list[Preset]:
     return found
 
 
-def _state(row: Row) -> str:
-    return str(row["state"] if row["stopped"] is None else f"{row['state']}: {row['stopped']}")
+def _state(row: Row) -> Value:
+    if row["stopped"] is not None:
+        return Piece(f"{row['state']}: {row['stopped']}", look="bad")
+    return state(row["state"], "good" if row["state"] == "running" else "warned")
 
 
 _PAUSE: Final = 2.0
@@ -70,8 +80,8 @@ _COLUMNS: Final = (
     TableColumn("name", "Query", lambda row: page_addresses.query(str(row["name"]))),
     TableColumn("form", "Form"),
     TableColumn("reports", "Reports", is_number=True),
-    TableColumn("last_report", "Last at"),
-    TableColumn("next_report", "Next at"),
+    moments("last_report", "Last at"),
+    moments("next_report", "Next at"),
     TableColumn("state", "State", value=_state),
     TableColumn("anew", "Evaluated anew, because", value=lambda row: row["anew"] or ""),
 )
@@ -115,10 +125,11 @@ def _editor(visit: Visit, asked: str) -> None:
     with ui.element("div").classes("form"):
         preset = ui.select(list(known), label="Begin with", on_change=begin).classes("wide")
         name = ui.input("Name (if the text has none)")
-        change_button("Try it on recent messages", attempt, notice)
+        button = change_button("Try it on recent messages", attempt, notice)
         change_button("Register", register)
     editor = code_editor("Query", language="SPARQL")
-    completion = CompletionList(editor)
+    press_on_ctrl_enter(editor, button)
+    completion = CompletionList(editor, " Ctrl+Enter tries it.")
     if asked in known:
         preset.set_value(asked)
     elif asked:
@@ -142,7 +153,8 @@ async def build_one(visit: Visit) -> None:
     """Build the page of ``asked["name"]``."""
     name = visit.asked.get("name", "")
     client = visit.client
-    state = await client.query_state(name)
+    now = await client.query_state(name)
+    query = str(now["query"])
     facts = FactList()
     notice = Notice()
 
@@ -156,17 +168,21 @@ async def build_one(visit: Visit) -> None:
     first = chosen if chosen in _TABS else _TABS[0]
     with ui.tab_panels(tabs, value=first, animated=False).classes("w-full panels"):
         with ui.tab_panel(results):
-            live = _Results(visit, name, state["variables"], state["group_keys"])
+            live = _Results(visit, name, now["variables"], now["group_keys"])
         with ui.tab_panel(graph):
-            operators = OperatorGraph()
+            operators = OperatorGraph(query)
+            heading("Plan")
             plan = Listing("", "Plan")
         with ui.tab_panel(steps):
             single = StepButtons(
-                client, name, lambda at, of: stand_at(page_addresses.query(name, "Steps", at, of))
+                client,
+                name,
+                query,
+                lambda at, of: stand_at(page_addresses.query(name, "Steps", at, of)),
             )
         with ui.tab_panel(text):
-            Listing(str(state["query"]), "Query")
-            versions = VersionTable(visit, "queries", name, lambda: str(state["query"]), live.put)
+            Listing(query, "Query")
+            versions = VersionTable(visit, "queries", name, lambda: query, live.put)
     await versions.read()
 
     async def read() -> None:
@@ -196,10 +212,9 @@ class _Results:
     ) -> None:
         self._visit, self._name, self._variables, self._keys = visit, name, variables, keys
         self._reports: deque[QueryReport] = deque(maxlen=_KEPT)
-        self._chart = LineChart("Numbers of the reports", {"type": "value"})
-        columns = columns_of(f"?{each}" for each in variables)
-        path = f"/queries/{name}/results"
-        self._table = ShownTable(columns, path, "There is no result now.", key="@row")
+        self._chart = LineChart("Numbers of the reports over time", {"type": "value"})
+        self._place = ui.element("div").classes("table")
+        self._table: ShownTable | None = None
         self._given: list[tuple[int, int, int]] | None = None
         self._latest = ui.label().props("role=status")
         self._task: asyncio.Task[None] | None = None
@@ -217,11 +232,16 @@ class _Results:
         """Show the present state; the result is read again only if an operator gave something."""
         if self._variables and await self._has_changed():
             found = await self._visit.client.results(self._name)
+            if self._table is None:
+                columns = columns_of((f"?{each}" for each in found.columns), found.rows)
+                path = f"/queries/{self._name}/results"
+                with self._place:
+                    self._table = ShownTable(columns, path, "There is no result now.", key="@row")
             self._table.show(rows_of(found.rows))
         lines = lines_of(self._reports, self._keys)
         if self._reports:
             last = self._reports[-1]
-            self._chart.draw(dict(list(lines.items())[:_LINES]), time_axis(last.time))
+            self._chart.draw(named_lines(dict(list(lines.items())[:_LINES])), time_axis(last.time))
             more = f"; {_LINES} of {len(lines)} lines are drawn" if len(lines) > _LINES else ""
             self._latest.set_text(f"Last report at {last.time}: {_told(last)}{more}")
 
@@ -282,6 +302,13 @@ def lines_of(
     return lines
 
 
+def named_lines(lines: Mapping[str, list[Any]]) -> Mapping[str, list[Any]]:
+    """Lines with labels for the IRIs of their names, if these still tell them apart."""
+    named = {" ".join(label(each) for each in name.split()): name for name in lines}
+    short = {name: lines[whole] for name, whole in named.items()}
+    return short if len(short) == len(lines) else lines
+
+
 def _told(report: QueryReport) -> str:
     if report.answer is not None:
         return str(report.answer).lower()
@@ -291,12 +318,12 @@ def _told(report: QueryReport) -> str:
     return f"{report.operation} {rows} rows"
 
 
-def _facts(state: Mapping[str, Any]) -> dict[str, str]:
+def _facts(row: Row) -> dict[str, Value]:
     return {
-        "State": _state(state),
-        "Form": " ".join(each for each in (state["form"], state["relation"]) if each),
-        "Evaluated anew": str(state["anew"] or ""),
-        "Reports": str(state["reports"]),
-        "Next report at": "" if state["next_report"] is None else str(state["next_report"]),
-        "Registered by": str(state["registered"]),
+        "State": _state(row),
+        "Form": " ".join(each for each in (row["form"], row["relation"]) if each),
+        "Evaluated anew": str(row["anew"] or ""),
+        "Reports": number(row["reports"]),
+        "Next report at": when(row["next_report"]),
+        "Registered by": str(row["registered"]),
     }

@@ -16,6 +16,7 @@ from sensorstream.console.code_editor import (
     code_editor,
     keep_draft,
     mark_faults,
+    press_on_ctrl_enter,
 )
 from sensorstream.console.elements import (
     Notice,
@@ -30,6 +31,7 @@ from sensorstream.console.elements import (
 )
 from sensorstream.console.ontology_page import terms_of
 from sensorstream.console.page_visits import Visit
+from sensorstream.console.shown_values import state
 from sensorstream.console.text_changes import DryRunPlace, VersionTable
 from sensorstream.errors import SensorStreamError, UnknownRules
 from sensorstream.reasoning.rulesets.rule_set_reader import SUMMARIES, text_of
@@ -45,7 +47,7 @@ _SETS: Final = (
         "name", "Rule set", lambda row: page_addresses.rule_file(f"{row['name']}{RULE_SET}")
     ),
     TableColumn("about", "What it is"),
-    TableColumn("state", ""),
+    TableColumn("state", "State", value=lambda row: state("on", "good") if row["state"] else ""),
 )
 
 
@@ -55,16 +57,13 @@ class RuleSets:
     def __init__(self, visit: Visit) -> None:
         self._client = visit.client
         heading("Rule sets")
-        self._others = ui.label().props("role=status")
-        self._table = ShownTable(_SETS, "/rules", "")
+        self._table = ShownTable(_SETS, "/rules", _OTHERS)
         self._table.add("on", "Turn on", self._turn_on, lambda row: row["state"] != _ON)
         self._table.add("off", "Turn off", self._turn_off, lambda row: row["state"] == _ON)
 
     def show(self, files: Iterable[str]) -> None:
         """Show which sets are on; ``files`` are the names of the rule files in force."""
-        rows = rows_of(files)
-        self._others.set_text("" if rows else _OTHERS)
-        self._table.show(rows)
+        self._table.show(rows_of(files))
 
     async def _turn_on(self, row: Row) -> None:
         name = str(row["name"])
@@ -109,14 +108,14 @@ def language(name: str) -> tuple[str, Language | None]:
 
 
 _ON_DISK: Final = {
-    "same": "the same on disk",
-    "differs": "was edited on disk since",
-    "absent": "is not on disk",
+    "same": state("the same on disk", "good"),
+    "differs": state("was edited on disk since", "warned"),
+    "absent": state("is not on disk", "warned"),
 }
 _FILES: Final = (
     TableColumn("name", "File", lambda row: page_addresses.rule_file(str(row["name"]))),
     TableColumn("language", "Language", value=lambda row: language(row["name"])[0]),
-    TableColumn("state", "", value=lambda row: _ON_DISK.get(str(row.get("on_disk")), "")),
+    TableColumn("state", "State", value=lambda row: _ON_DISK.get(str(row.get("on_disk")), "")),
 )
 _RULES: Final = (
     TableColumn("name", "Rule"),
@@ -168,9 +167,9 @@ async def build_file(visit: Visit) -> None:
     name = visit.asked["name"]
     client = visit.client
     written_in, colours = language(name)
-    state = ui.label(written_in).props("role=status")
+    status = ui.label(written_in).props("role=status")
     editor = code_editor(f"Text of {name}", language=colours)
-    completion = CompletionList(editor)
+    completion = CompletionList(editor, " Ctrl+Enter tries it.")
     in_force: dict[str, str | None] = {"text": None}
     notice = Notice()
     trial = DryRunPlace()
@@ -178,7 +177,7 @@ async def build_file(visit: Visit) -> None:
     async def read() -> None:
         in_force["text"] = text = await text_in_force(client, name)
         told = "this file is not in force" if text is None else "in force"
-        state.set_text(f"{written_in}: {told}")
+        status.set_text(f"{written_in}: {told}")
         # A new file has no versions.
         with suppress(UnknownRules):
             await versions.read()
@@ -202,11 +201,12 @@ async def build_file(visit: Visit) -> None:
         ui.notify(f"{name} is out of force: change {change}")
 
     with ui.element("div").classes("form"):
-        change_button("Try it on recent messages", attempt, notice)
+        button = change_button("Try it on recent messages", attempt, notice)
         change_button("Put it in force", lambda: put(editor.value), notice)
         change_button("Take it out of force", take_out, notice).props("flat")
         link("Try it on one message", page_addresses.bench(None, name))
         link("All rules", page_addresses.address(page_addresses.RULES.path))
+    press_on_ctrl_enter(editor, button)
     heading("Versions")
 
     async def put_again(text: str, media_type: str) -> None:

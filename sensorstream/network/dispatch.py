@@ -207,4 +207,5 @@ class Dispatcher:
             if counter is not None:
                 now = counter()
                 self._load.took(node, since, now)
+                node.counters.seconds += now - since
                 since = now

@@ -191,6 +191,7 @@ class Network:
             if counter is not None:
                 now = counter()
                 self.load.took(node, since, now)
+                node.counters.seconds += now - since
                 since = now
         try:
             for observer in self.observers:

@@ -15,10 +15,14 @@ from sensorstream.network.rows import TIMES, Row, cancelled
 
 @dataclass(slots=True)
 class OperatorCounters:
-    """The solutions that an operator has given out since it was made."""
+    """The solutions that an operator has given out since it was made, and its seconds of work.
+
+    The seconds are 0 where the network measures none.
+    """
 
     added: int = 0
     removed: int = 0
+    seconds: float = 0.0
 
 
 class Past(Protocol):

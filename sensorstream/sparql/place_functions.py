@@ -73,7 +73,7 @@ METRIC_DISTANCE: Final = IRI(f"{GEOF}metricDistance")
 _MATRIX: Final = re.compile(r"[TF012*]{9}")
 _OGC: Final = "http://www.opengis.net/def/uom/OGC/1.0/"
 _QUDT: Final = "http://qudt.org/vocab/unit/"
-_UNITS: Final[Mapping[str, tuple[bool, float, int]]] = {
+UNITS: Final[Mapping[str, tuple[bool, float, int]]] = {
     f"{_OGC}metre": (True, 1, 1),
     f"{_OGC}degree": (False, 1, 1),
     f"{_OGC}radian": (False, math.degrees(1), 1),
@@ -126,7 +126,7 @@ def _name(term: Term) -> str:
 
 
 def _unit(term: Term) -> tuple[bool, float, int]:
-    found = _UNITS.get(_name(term))
+    found = UNITS.get(_name(term))
     if found is None:
         raise TermError(f"<{_name(term)[:80]}> is no known unit: expected e.g. <{_OGC}metre>")
     return found

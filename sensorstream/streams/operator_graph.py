@@ -20,8 +20,9 @@ def graph_data(query: ContinuousQuery, time: Callable[[Instant], object]) -> dic
 
     ``time`` writes instants. An edge leads from an operator to the one that it feeds. ``added``
     and ``removed`` are the solutions that an operator has given out since it was made, for all
-    queries that share it; ``memory`` the rows it keeps; ``users`` how many use it. A window
-    ``feeds`` the operators that read it. ``plan`` are lines for people.
+    queries that share it; ``memory`` the rows it keeps; ``users`` how many use it; ``seconds`` its
+    time of work since then. A window ``feeds`` the operators that read it. ``plan`` are lines for
+    people.
     """
 
     def written(instant: Instant | None) -> object:
@@ -56,6 +57,7 @@ def graph_data(query: ContinuousQuery, time: Callable[[Instant], object]) -> dic
                 "removed": node.counters.removed,
                 "memory": node.size(),
                 "users": node.users,
+                "seconds": round(node.counters.seconds, 6),
             }
             for node in nodes
         ],

@@ -4,6 +4,7 @@ from datetime import UTC, datetime
 from decimal import Decimal
 
 import pytest
+from selenium.webdriver.common.keys import Keys
 
 from sensorstream import Results
 from sensorstream.console.answer_views import csv_of, lines_of, places_of
@@ -86,6 +87,56 @@ def test_a_researcher_asks_about_now_and_about_history(pages: Pages) -> None:
     # A moment that would not count cannot be given.
     assert "SQL says its moment itself" in pages.shown()
     assert not pages.field("As of (a moment)").is_displayed()
+
+
+def test_open_and_saved_questions_are_kept_by_the_browser(pages: Pages) -> None:
+    pages.send_face(952)
+    pages.open("/ask?text=ASK+%7B%7D", "Jobs")
+    # What is no list of questions is none.
+    for kept in ("{", '{"open": 7, "saved": [], "at": "x"}'):
+        pages.browser.execute_script(
+            "localStorage.setItem('sensorstream-questions', arguments[0])", kept
+        )
+        pages.open("/ask", "New question")
+    pages.browser.execute_script("localStorage.clear()")
+    pages.open("/ask?text=ASK+%7B%7D&on=all", "ASK {}", "Ctrl+Enter asks")
+    eventually(lambda: pages.has(".cm-content[contenteditable=true]"))
+    pages.find(".cm-content").send_keys(Keys.CONTROL + Keys.ENTER)
+    pages.see("\ntrue\n")
+    pages.find("[aria-label='New question']").click()
+    pages.see("New question")
+    pages.write(
+        "PREFIX : <http://sensorstream.example/tracking#>\n"
+        'SELECT ?who (?x / 7 AS ?part) { ?who :hasXLocation ?x ; :hasName "952" }'
+    )
+    pages.find(".cm-content").send_keys(Keys.CONTROL + Keys.ENTER)
+    pages.see("human-952", "10.2857", "1 rows, in ", "SELECT ?who (?x / 7 AS ?pa …")
+    assert "10.28571" not in pages.shown()
+    lead = pages.find("main td a")
+    assert "individual?iri=" in str(lead.get_attribute("href"))
+    assert str(lead.get_attribute("title")).endswith("tracking#human-952")
+    pages.find("[aria-label='Save this question']").click()
+    eventually(
+        lambda: pages.has(".q-dialog input") and pages.find(".q-dialog input").is_displayed()
+    )
+    pages.find(".q-dialog input").send_keys("A seventh" + Keys.ENTER)
+    eventually(lambda: not pages.has(".q-dialog input"))
+    pages.write("ASK { ?nobody ?asked ?this }")
+    # Elsewhere and back: what was written there too.
+    pages.open("/settings")
+    pages.open("/ask", "ASK { ?nobody ?asked ?this")
+    pages.show("ASK {}")
+    eventually(lambda: pages.find(".cm-content").text == "ASK {}")
+    eventually(lambda: pages.field("About").get_attribute("value") == "now and history")
+    pages.field("Begin with").click()
+    eventually(
+        lambda: pages.has(".q-menu .q-item") and pages.find(".q-menu .q-item").is_displayed()
+    )
+    pages.find(".q-menu .q-item").click()
+    eventually(lambda: "?x / 7" in pages.find(".cm-content").text)
+    pages.find("[aria-label='Close this question']").click()
+    eventually(lambda: "?nobody" in pages.find(".cm-content").text)
+    pages.browser.execute_script("localStorage.clear()")
 
 
 def test_an_address_with_unknown_choices_leads_to_the_first_ones(pages: Pages) -> None:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 from contextlib import suppress
 from typing import Any
 
@@ -15,6 +16,7 @@ from sensorstream.console.operator_drawing import (
     layout,
     step_at,
     steps_of,
+    words,
 )
 from sensorstream.console.queries_page import lines_of, presets
 from tests.console.browsing import Pages
@@ -24,6 +26,12 @@ NAME = "urn:x:places"
 QUERY = """PREFIX : <http://sensorstream.example/tracking#>
 REGISTER QUERY <urn:x:places> AS
 SELECT RSTREAM ?x (COUNT(?p) AS ?people) { ?p :hasXLocation ?x } GROUP BY ?x"""
+
+
+_FITS = """const page = document.querySelector('main').getBoundingClientRect();
+  return [...document.querySelectorAll('.operators.wide svg text')].every(each => {
+    const box = each.parentNode.querySelector('rect').getBoundingClientRect();
+    return each.getBoundingClientRect().right <= Math.min(box.right, page.right) })"""
 
 
 def node(number: int, depth: int) -> dict[str, Any]:
@@ -46,23 +54,62 @@ def test_an_operator_stands_to_the_right_of_all_that_feed_it() -> None:
 
 
 def test_what_stands_in_a_query_is_no_markup_in_its_picture() -> None:
-    counts = {"added": 2, "removed": 1, "memory": 0}
+    counts = {"added": 2, "removed": 1, "memory": 0, "seconds": 0.3}
     graph = {
         "windows": [{"window": "last 5 <b>", "triples": 3, "feeds": [1]}],
         "nodes": [
             {**node(1, 0), **counts, "operator": 'Filter ?x = "<script>"'},
-            {**node(2, 1), **counts, "operator": "Distinct"},
+            {**node(2, 1), **counts, "operator": "Distinct", "seconds": 0.1},
         ],
         "edges": [{"from": 1, "to": 2}],
     }
-    drawn = drawing(graph, {1: (0.5, 2.25)}, [1])
-    assert "<script>" not in drawn
-    assert "<b>" not in drawn
-    assert "+2 -1" in drawn
-    assert ">+0.5/s<" in drawn
-    assert ">-2.2/s<" in drawn
-    assert ">3 held<" in drawn
-    assert 'class="operator active"' in drawn
+    for narrow in (False, True):
+        drawn = drawing(graph, {1: (0.5, 2.25, 0.0)}, [1], narrow=narrow)
+        assert "<script>" not in drawn
+        assert "<b>" not in drawn
+        assert ">+2 -1<" in drawn
+        assert ">+0.5\u00a0/s -2.25\u00a0/s<" in drawn
+        assert ">3 triples<" in drawn
+        assert 'class="operator heat-4 active"' in drawn
+        assert 'class="operator heat-2"' in drawn
+        assert {">75%<", ">25%<", ">FILTER<", ">DISTINCT<"} <= {
+            f">{each}<" for each in re.findall(r">([^<>]*)<", drawn)
+        }
+
+
+def test_a_graph_is_as_wide_as_its_page() -> None:
+    counts = {"added": 0, "removed": 0, "memory": 0, "seconds": 0.0, "operator": "Distinct"}
+    for depth in (2, 4, 12):
+        graph = {
+            "windows": [],
+            "nodes": [{**node(each, each), **counts} for each in range(depth)],
+            "edges": [{"from": each, "to": each + 1} for each in range(depth - 1)],
+        }
+        wide, narrow = drawing(graph, {}), drawing(graph, {}, narrow=True)
+        width = int(wide.partition('viewBox="0 0 ')[2].partition(" ")[0])
+        assert width == (272 if depth > 4 else 272 + (depth - 1) * 314) + 2
+        assert 'viewBox="0 0 314 ' in narrow
+
+
+def test_a_box_has_the_querys_own_words() -> None:
+    prefixes = {"http://e.org/": "", "http://e.org/long/": "l"}
+    hidden = {"?.agg1": "COUNT(*)"}
+    kind = "<http://www.w3.org/1999/02/22-rdf-syntax-ns#type>"
+    for operator, told in {
+        f"Match ?x {kind} <http://e.org/C> . ?x <http://e.org/long/p> ?y -> ?x ?y": (
+            "Pattern",
+            "?x a :C . ?x l:p ?y",
+        ),
+        'Filter (?x > "10"^^<http://e.org/integer>) -> ?x': ("FILTER", "(?x > 10)"),
+        "Group by ?x: ?n = SUM(?y), ?.agg1 = COUNT(*)": (
+            "GROUP BY",
+            "?x: ?n = SUM(?y), COUNT(*)",
+        ),
+        "Filter (?.agg1 > 2)": ("FILTER", "(COUNT(*) > 2)"),
+        "LeftJoin on ?x": ("OPTIONAL", "on ?x"),
+        "In the scope of its window": ("In the scope of its window", ""),
+    }.items():
+        assert words(operator, prefixes, hidden) == told
 
 
 def test_a_line_is_a_number_with_the_other_values_of_its_row() -> None:
@@ -94,7 +141,14 @@ def test_an_address_leads_to_a_step() -> None:
 
 
 def test_a_box_of_the_picture_has_details() -> None:
-    counts = {"added": 2000, "removed": 1, "memory": 0, "users": 1, "variables": ["x"]}
+    counts: dict[str, Any] = {
+        "added": 2000,
+        "removed": 1,
+        "memory": 0,
+        "users": 1,
+        "variables": ["x"],
+    }
+    counts["seconds"] = 0.002
     graph = {
         "windows": [{"window": "last 5", "triples": 3, "moves": 9, "feeds": [1]}],
         "nodes": [{**node(1, 0), **counts, "operator": "Pattern ?x a ?y"}],
@@ -106,10 +160,11 @@ def test_a_box_of_the_picture_has_details() -> None:
         "Moves at": "9",
         "Feeds": "operator 1",
     }
-    assert details(graph, "1") == {
+    assert details(graph, "1", {1: (0.0, 0.0, 0.5)}) == {
         "Operator 1": "Pattern ?x a ?y",
         "Variables": "?x",
         "Gave out": "2,000 added, 1 removed",
+        "Busy": "2\u00a0ms, 100% of the query's, now 50.00% of the time",
         "Keeps": "0 rows",
         "Is fed by": "none",
         "Feeds": "operator 3",
@@ -193,6 +248,8 @@ def test_a_researcher_registers_a_query_and_steps_through_it(pages: Pages) -> No
         # Its operator is marked; nothing flows in what has been.
         eventually(lambda: pages.has(".operators .active"))
         assert "/s" not in pages.find(".operators").text
+        # The picture is not wider than its page, nor are its words.
+        assert pages.browser.execute_script(_FITS)
         pages.take_picture("steps")
         eventually(lambda: "operator=" in pages.browser.current_url)
         here = pages.shown().partition("Step 2 of")[2].splitlines()[0].partition(",")[2]
@@ -210,6 +267,9 @@ def test_a_researcher_registers_a_query_and_steps_through_it(pages: Pages) -> No
             return "Gave out" in pages.shown()
 
         eventually(is_told)
+        pages.see("Busy", "of the query's")
+        assert pages.find(".operators .share").text.endswith("%")
+        assert pages.browser.execute_script(_FITS)
         pages.take_picture("operators")
         pages.press("Stop this query")
         pages.see("No query runs.")
@@ -245,7 +305,7 @@ GROUP BY ?person"""
         def found() -> dict[str, list[int]]:
             return dict(pages.browser.execute_script(drawn))
 
-        human = "?number http://sensorstream.example/tracking#human-"
+        human = "?number human-"
         names = [f"{human}{each}" for each in times[:2]]
         eventually(lambda: set(names) <= found().keys())
 

@@ -16,6 +16,7 @@ from sensorstream.model.regex import LONGEST_TEXT
 from sensorstream.model.terms import IRI, Literal, Triple
 from sensorstream.network.budget import Limits, Meter
 from sensorstream.sparql.query_parser import parse_query
+from sensorstream.streams.operator_graph import graph_data
 from sensorstream.streams.processor import StreamEvent, StreamProcessor
 from sensorstream.streams.query_report import Report
 
@@ -306,3 +307,23 @@ def test_all_operators_that_a_registration_fills_share_its_seconds(
         running.register("many", text, parse_query(text), lambda _: None)
     assert work.now < 3
     assert not list(running.network.nodes())
+
+
+def test_the_graph_of_a_query_tells_the_seconds_of_its_operators(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    work = Work(monkeypatch, row=0.001)
+    running = loaded(work, 10.0, {"costly": COSTLY, "plain": QUERIES["plain"]})
+    send(running, work, 20, rest=0.5)
+    spent = {
+        name: sum(node["seconds"] for node in graph_data(query, int)["nodes"])
+        for name, query in running.queries.items()
+    }
+    # The product visits a hundred rows for each message.
+    assert spent["costly"] >= 2.0
+    assert 0.0 < spent["plain"] < spent["costly"] / 10
+    unmeasured = Machine(Limits())
+    unmeasured.register("plain", QUERIES["plain"], parse_query(QUERIES["plain"]), lambda _: None)
+    send(unmeasured, work, 2, rest=0.5)
+    (query,) = unmeasured.queries.values()
+    assert {node["seconds"] for node in graph_data(query, int)["nodes"]} == {0.0}

@@ -14,6 +14,8 @@ OVER_TIME: Final = ".dotr"
 DATALOG: Final = ".dlog"
 RULE_SET: Final = ".ru"
 _QUERIES: Final = (".rq", ".sparql")
+QUERY_ENDINGS: Final = (*_QUERIES, OVER_TIME, RULE_SET)
+"""The endings of files with queries, with rules over time and with rule sets."""
 
 
 def is_over_time(path: Path) -> bool:

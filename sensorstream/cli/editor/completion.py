@@ -13,6 +13,7 @@ from lark import Token
 from lsprotocol.types import CompletionItemKind
 
 from sensorstream.app.control.file_texts import is_over_time, is_rule_set
+from sensorstream.cli.editor.call_help import call_in_sparql
 from sensorstream.cli.editor.open_document import (
     Inside,
     OpenDocument,
@@ -28,6 +29,7 @@ from sensorstream.language.ontology_names import XSD_TYPES
 from sensorstream.language.rule_lexer import KEYWORDS
 from sensorstream.language.rule_parser import GRAMMAR as RULES
 from sensorstream.language.value_holes import split
+from sensorstream.mapping.functions.number_functions import unit_names
 from sensorstream.mapping.xpath import FUNCTIONS as XPATH_FUNCTIONS
 from sensorstream.model.events import SEVERITIES
 from sensorstream.model.schedules import DAYS
@@ -36,6 +38,7 @@ from sensorstream.model.terms import IRI
 from sensorstream.model.vocabulary import OWL, RDF, RDFS
 from sensorstream.model.xsd import XSD
 from sensorstream.sparql.functions import FUNCTIONS as SPARQL_FUNCTIONS
+from sensorstream.sparql.place_functions import UNITS as PLACE_UNITS
 from sensorstream.sparql.query_lexer import AGGREGATES
 from sensorstream.sparql.query_lexer import KEYWORDS as SPARQL_KEYWORDS
 from sensorstream.sparql.query_parser import expected_after as expected_in_sparql
@@ -168,7 +171,7 @@ _NAME_SORTS: Final[Mapping[Kind, CompletionSort]] = {
     "datatype property": CompletionSort.PROPERTY,
     "individual": CompletionSort.INDIVIDUAL,
 }
-_COMMON_PREFIXES: Final = {
+COMMON_PREFIXES: Final = {
     "rdf": RDF,
     "rdfs": RDFS,
     "owl": OWL,
@@ -179,7 +182,19 @@ _COMMON_PREFIXES: Final = {
 }
 _PREFIXES: Final = tuple(
     CompletionItem(f"{prefix}: <{iri}>", CompletionSort.PREFIX)
-    for prefix, iri in _COMMON_PREFIXES.items()
+    for prefix, iri in COMMON_PREFIXES.items()
+)
+_TIMES: Final = {
+    "s": "seconds",
+    "m": "minutes",
+    "h": "hours",
+    "d": "days",
+    "ms": "milliseconds",
+    "ns": "nanoseconds",
+}
+_NUMBER: Final = re.compile(r"(?<![\w.:?$])[0-9]+\Z")
+_OPEN_UNIT: Final = re.compile(
+    r"""(?:\A|["'](?P<source>[^"']*)["']\s*to\s*|\Ato\s*)["'](?P<word>[^"']*)\Z"""
 )
 _LOCAL: Final = re.compile(r"[\w-]+(?:\.[\w-]+)*")
 
@@ -299,6 +314,10 @@ def _in_call(document: OpenDocument, written: str) -> tuple[str, Iterable[Comple
             CompletionItem(table.name, CompletionSort.VALUE, table.path)
             for table in document.head.tables
         )
+    opened = _OPEN_UNIT.search(argument) if name == "unit" else None
+    if opened is not None:
+        known = unit_names(opened["source"] or "")
+        return opened["word"], (CompletionItem(each, CompletionSort.VALUE) for each in known)
     return "", ()
 
 
@@ -363,6 +382,16 @@ def _in_sparql(
     if cursor.inside is Inside.TEXT:
         return "", ()
     known = {**prefixes, **(document.prefixes if document.is_query else {})}
+    number = _NUMBER.search(before)
+    if number is not None and "DURATION" in expected_in_sparql(cursor.tokens[:-1], start):
+        return number.group(), (
+            CompletionItem(f"{number.group()}{unit}", CompletionSort.VALUE, of)
+            for unit, of in _TIMES.items()
+        )
+    call = call_in_sparql(before, known)
+    if call is not None and call.parameter == "unit":
+        names = (shortened(IRI(each), known) for each in PLACE_UNITS)
+        return cursor.word, (CompletionItem(each, CompletionSort.VALUE, "a unit") for each in names)
     return cursor.word, _sparql_offers(document, cursor.tokens, known, start)
 
 
@@ -432,35 +461,6 @@ def hover(document: OpenDocument, offset: int) -> Hover | None:
         case _:
             text = _of_name(document, word.cursor.word, document.prefixes)
     return None if text is None else Hover(text, word.span)
-
-
-def definition(document: OpenDocument, offset: int) -> Span | None:
-    """The place in the file where a prefix, a table or a variable of the word is declared."""
-    word = _word_at(document, offset)
-    if word is None or document.is_query:
-        return None
-    for name, place in _declarations(document, word):
-        if name == word.text or name == word.text.partition(":")[0] + ":":
-            return place
-    return None
-
-
-def _declarations(document: OpenDocument, word: _Word) -> Iterator[tuple[str, Span]]:
-    for token in word.cursor.tokens:
-        if token.type == "NODE_VARIABLE" or (
-            token.type == "VARIABLE" and word.text.startswith("?")
-        ):
-            start = token.start_pos or 0
-            yield token.value, Span(start, start + len(token.value))
-    head = document.head
-    declared = (
-        *((f"{prefix.name}:", prefix.position) for prefix in head.prefixes),
-        *((table.name, table.position) for table in head.tables),
-        *((f"{space.name}:", space.position) for space in head.xml_namespaces),
-    )
-    for name, position in declared:
-        start = document.source.offset_of(position)
-        yield name, Span(start, start + len(name))
 
 
 def _word_at(document: OpenDocument, offset: int) -> _Word | None:

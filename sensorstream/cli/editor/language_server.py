@@ -8,9 +8,10 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 from lsprotocol import types
+from pygls.exceptions import JsonRpcException
 from pygls.lsp.server import LanguageServer
 
 from sensorstream.app.control.deployment_folder import check_query_files
@@ -18,7 +19,16 @@ from sensorstream.app.control.file_faults import deployment_notes, faults
 from sensorstream.app.control.file_texts import is_over_time, is_query_file, is_rule_set
 from sensorstream.app.control.mapping_files import is_rule_file
 from sensorstream.app.control.rule_files import faults_of
-from sensorstream.cli.editor.completion import MOST, completions, definition, hover
+from sensorstream.cli.editor.call_help import call_help
+from sensorstream.cli.editor.completion import MOST, completions, hover
+from sensorstream.cli.editor.name_places import (
+    EVERYWHERE,
+    definition,
+    place_at,
+    places_of,
+    renamable,
+    renaming,
+)
 from sensorstream.cli.editor.open_document import (
     OpenDocument,
     SourceText,
@@ -34,6 +44,7 @@ from sensorstream.cli.editor.open_files import (
     deployment_of,
     path_of,
 )
+from sensorstream.cli.editor.quick_fixes import quick_fixes
 from sensorstream.errors import LanguageError, Position, SensorStreamError
 from sensorstream.language.rule_layout import format_rules
 from sensorstream.language.rule_parser import parse
@@ -240,9 +251,16 @@ def _follow_files(server: LanguageServer, files: OpenFiles) -> None:
         checks.want(*files.unsaved())
 
 
-def _at(
-    files: OpenFiles, params: types.CompletionParams | types.HoverParams | types.DefinitionParams
-) -> tuple[OpenDocument, int] | None:
+class _PlaceParams(Protocol):
+    """The file and the place that a question is about."""
+
+    @property
+    def text_document(self) -> types.TextDocumentIdentifier: ...
+    @property
+    def position(self) -> types.Position: ...
+
+
+def _at(files: OpenFiles, params: _PlaceParams) -> tuple[OpenDocument, int] | None:
     """The open file that is asked about, and the offset of the place in it."""
     document = files.document(params.text_document.uri)
     if document is None:
@@ -289,6 +307,72 @@ def _define(files: OpenFiles, params: types.DefinitionParams) -> types.Location 
     return types.Location(params.text_document.uri, _range(asked[0].source, found))
 
 
+def _refer(files: OpenFiles, params: types.ReferenceParams) -> list[types.Location]:
+    asked = _at(files, params)
+    place = None if asked is None else place_at(*asked)
+    if asked is None or place is None:
+        return []
+    documents = files.related(asked[0]) if place.scope == EVERYWHERE else asked[:1]
+    return [
+        types.Location(files.uri(document.path), _range(document.source, each.whole))
+        for document in documents
+        for each in places_of(document, place)
+        if params.context.include_declaration or not each.is_declared
+    ]
+
+
+def _may_rename(
+    files: OpenFiles, params: types.PrepareRenameParams
+) -> types.PrepareRenameResult | None:
+    asked = _at(files, params)
+    if asked is None:
+        return None
+    place = renamable(*asked)
+    word = asked[0].text[slice(*place.span)]
+    return types.PrepareRenamePlaceholder(_range(asked[0].source, place.span), word)
+
+
+def _rename(files: OpenFiles, params: types.RenameParams) -> types.WorkspaceEdit | None:
+    asked = _at(files, params)
+    if asked is None:
+        return None
+    name, spans = renaming(*asked, params.new_name)
+    edits = [types.TextEdit(_range(asked[0].source, each), name) for each in spans]
+    return types.WorkspaceEdit(changes={params.text_document.uri: edits})
+
+
+def _fix(files: OpenFiles, params: types.CodeActionParams) -> list[types.CodeAction]:
+    document = files.document(params.text_document.uri)
+    if document is None:
+        return []
+    source, uri, made = document.source, params.text_document.uri, []
+    for each in params.context.diagnostics:
+        start, end = (
+            source.offset(at.line, at.character) for at in (each.range.start, each.range.end)
+        )
+        for fix in quick_fixes(document, each.message, Span(start, end), files.related(document)):
+            edit = types.TextEdit(_range(source, fix.span), fix.text)
+            made.append(
+                types.CodeAction(
+                    title=fix.title,
+                    kind=types.CodeActionKind.QuickFix,
+                    diagnostics=[each],
+                    edit=types.WorkspaceEdit(changes={uri: [edit]}),
+                )
+            )
+    return made
+
+
+def _sign(files: OpenFiles, params: types.SignatureHelpParams) -> types.SignatureHelp | None:
+    asked = _at(files, params)
+    found = None if asked is None else call_help(*asked)
+    if found is None:
+        return None
+    parameters = [types.ParameterInformation((start, end)) for start, end in found.parameters]
+    shown = types.SignatureInformation(found.label, found.meaning or None, parameters)
+    return types.SignatureHelp([shown], 0, found.active)
+
+
 def _format(
     files: OpenFiles, params: types.DocumentFormattingParams
 ) -> list[types.TextEdit] | None:
@@ -331,11 +415,19 @@ _ANSWERS: Final[Mapping[str, Callable[[OpenFiles, Any], object]]] = {
     types.TEXT_DOCUMENT_COMPLETION: _complete,
     types.TEXT_DOCUMENT_HOVER: _hover,
     types.TEXT_DOCUMENT_DEFINITION: _define,
+    types.TEXT_DOCUMENT_REFERENCES: _refer,
+    types.TEXT_DOCUMENT_PREPARE_RENAME: _may_rename,
+    types.TEXT_DOCUMENT_RENAME: _rename,
+    types.TEXT_DOCUMENT_CODE_ACTION: _fix,
+    types.TEXT_DOCUMENT_SIGNATURE_HELP: _sign,
     types.TEXT_DOCUMENT_FORMATTING: _format,
     types.TEXT_DOCUMENT_DOCUMENT_SYMBOL: _outline,
 }
-_OPTIONS: Final = {
-    types.TEXT_DOCUMENT_COMPLETION: types.CompletionOptions(trigger_characters=_TRIGGERS)
+_OPTIONS: Final[Mapping[str, Any]] = {
+    types.TEXT_DOCUMENT_COMPLETION: types.CompletionOptions(trigger_characters=_TRIGGERS),
+    types.TEXT_DOCUMENT_RENAME: types.RenameOptions(prepare_provider=True),
+    types.TEXT_DOCUMENT_CODE_ACTION: types.CodeActionOptions([types.CodeActionKind.QuickFix]),
+    types.TEXT_DOCUMENT_SIGNATURE_HELP: types.SignatureHelpOptions(["(", ",", " "]),
 }
 
 
@@ -346,7 +438,11 @@ def _answer(server: LanguageServer, files: OpenFiles, method: str) -> None:
     @server.feature(method, _OPTIONS.get(method))
     @server.thread()
     def answered(params: Any) -> object:
-        return answer(files, params)
+        try:
+            return answer(files, params)
+        except LanguageError as refused:  # editors show why a name is not renamed
+            code = types.LSPErrorCodes.RequestFailed
+            raise JsonRpcException(refused.message, code) from None
 
 
 def _diagnostic(source: SourceText, found: Diagnostic) -> types.Diagnostic:

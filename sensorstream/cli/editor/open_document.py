@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import cached_property
@@ -63,7 +64,7 @@ _SPACE: Final = re.compile(r"(?:\s+|\#[^\n]*)*")
 _RULE_WORDS: Final = frozenset(
     ("NAME", "LOCAL_NAME", "NAMESPACE", "VARIABLE", "NODE_VARIABLE", "LANGUAGE", "BLANK_NAME")
 ) | frozenset(rule_lexer.KEYWORDS.values())
-_QUOTED: Final = re.compile(r"""\{\{|\}\}|\\.|\{(?:[^{}'"]|'[^']*'|"[^"]*")*\}""", re.S)
+QUOTED: Final = re.compile(r"""\{\{|\}\}|\\.|\{(?:[^{}'"]|'[^']*'|"[^"]*")*\}""", re.S)
 # A brace on an earlier line that is still open before one of these was not finished.
 _NEXT_LINE: Final = re.compile(
     r"\n[ \t]*(?:;|then\b|if\b|for\s+each\b|let\b|on\s+message\b|(?:insert|update)\s+individual\b)"
@@ -76,7 +77,7 @@ def cursor_in_rules(text: str, offset: int) -> TextCursor:
     found: list[Token] = []
     while True:
         piece = text[begin:offset]
-        end = _read(piece, begin, found)
+        end = read_tokens(piece, begin, found)
         at = begin + end
         if end == len(piece):
             return _after_tokens(found, Inside.RULES, _RULE_WORDS)
@@ -94,7 +95,7 @@ def cursor_in_rules(text: str, offset: int) -> TextCursor:
         begin = later.start() + 1
 
 
-def _read(piece: str, begin: int, found: list[Token]) -> int:
+def read_tokens(piece: str, begin: int, found: list[Token]) -> int:
     """Add the tokens of a piece, which begins at ``begin`` in the file, as far as it can be read;
     returns the offset in the piece behind the last token.
     """
@@ -135,7 +136,7 @@ def _inside(found: list[Token], rest: str) -> TextCursor:
         return TextCursor(Inside.SPARQL if sparql else Inside.HOLE, before, inner=rest[1:])
     if rest.startswith('"'):
         done = 3 if rest.startswith('"""') else 1
-        for match in _QUOTED.finditer(rest, done):
+        for match in QUOTED.finditer(rest, done):
             done = match.end()
         hole = rest.find("{", done)
         if hole >= 0:
@@ -150,15 +151,19 @@ _SPARQL_WORDS: Final = frozenset(
 ) | frozenset(sparql_lexer.KEYWORDS.values())
 
 
-def cursor_in_sparql(text: str) -> TextCursor:
-    """The text at the end of the beginning of a query."""
+def sparql_tokens(text: str) -> list[Token]:
+    """The tokens of the beginning of a query, as far as it can be read."""
     found: list[Token] = []
-    try:
+    with suppress(QueryError):
         source = sparql_lexer.QueryText(text, Position("", 1, 1))
         for token in sparql_lexer.tokens(source):
             found.append(Token(*token))
-    except QueryError:
-        pass
+    return found
+
+
+def cursor_in_sparql(text: str) -> TextCursor:
+    """The text at the end of the beginning of a query."""
+    found = sparql_tokens(text)
     end = (found[-1].start_pos or 0) + len(found[-1].value) if found else 0
     rest = text[end:]
     if not rest:
@@ -346,7 +351,7 @@ class OpenDocument:
 
 def declared_prefixes(query: str) -> dict[str, str]:
     """The prefixes that a query declares, as far as it can be read."""
-    tokens = cursor_in_sparql(query).tokens
+    tokens = sparql_tokens(query)
     return {
         name.value[:-1]: iri.value[1:-1]
         for word, name, iri in zip(tokens, tokens[1:], tokens[2:], strict=False)

@@ -7,13 +7,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from itertools import islice
 from pathlib import Path
 from typing import Final
 from urllib.parse import quote
 
 from pygls import uris
 
-from sensorstream.app.control.mapping_files import read_functions
+from sensorstream.app.control.file_texts import QUERY_ENDINGS, is_query_file, is_rule_set
+from sensorstream.app.control.mapping_files import is_rule_file, read_functions
 from sensorstream.cli.editor.open_document import OpenDocument, SourceText
 from sensorstream.cli.editor.shown_names import Vocabulary
 from sensorstream.errors import SensorStreamError
@@ -27,6 +29,9 @@ from sensorstream.settings.settings_file import load_settings
 SETTINGS_FILE: Final = "sensorstream.toml"
 _MOST: Final = 8
 """Ontologies that are kept at a time."""
+_QUERY_FILES: Final = tuple(f"{place}*{ending}" for place in ("", "*/") for ending in QUERY_ENDINGS)
+_MOST_QUERIES: Final = 200
+"""Files of queries of each kind and place that are looked through."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,6 +151,23 @@ class OpenFiles:
         files = settings.functions.files
         functions = _functions(files, *map(state_of, files))
         return OpenDocument(path, text, settings.folder, names, functions)
+
+    def related(self, document: OpenDocument) -> list[OpenDocument]:
+        """The file, and the others of its deployment, open or not: rules, queries and rule sets."""
+        deployment = deployment_of(document.path)
+        settings, own = deployment.settings, document.path
+        found = dict.fromkeys((own, *settings.rules.files))
+        if settings.path.is_file():
+            for pattern in _QUERY_FILES:
+                found |= dict.fromkeys(islice(settings.folder.glob(pattern), _MOST_QUERIES))
+        for path in self._texts:
+            if path.is_relative_to(settings.folder):
+                found[path] = None
+        return [
+            document if path == own else replace(document, path=path, text=self.source(path).text)
+            for path in found
+            if is_rule_file(path) or is_query_file(path) or is_rule_set(path)
+        ]
 
     def source(self, path: Path) -> SourceText:
         """The text of a file, open or not; empty if it cannot be read."""

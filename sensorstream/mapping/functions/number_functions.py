@@ -44,6 +44,11 @@ _OPERATORS: Final = {
     "*": operator.mul,
     "/": operator.truediv,
 }
+_USUAL: Final = (
+    *("m", "km", "cm", "mm", "ft", "mi", "m/s", "km/h", "mph", "knot", "degC", "degF", "K"),
+    *("Pa", "hPa", "bar", "psi", "g", "kg", "lb", "l", "m**3", "s", "min", "h", "V", "A", "W"),
+    *("kW", "J", "kWh", "lx", "Hz", "%", "ppm"),
+)
 _UNITS: Final = 256
 """Units of messages that are remembered."""
 _NAME: Final = r"(?:°?[^\W\d_]\w{0,30}|%)(?:(?:\*\*|\^)-?[0-9])?"
@@ -206,6 +211,22 @@ def _registry() -> UnitRegistry[Fraction]:
     import pint
 
     return pint.UnitRegistry(non_int_type=Fraction, cache_folder=None)
+
+
+def unit_names(source: str = "") -> list[str]:
+    """The units that ``unit`` knows, usual ones first; those that a source unit can become."""
+    registry = _registry()
+    try:
+        kind = registry.parse_units(source).dimensionality
+        usual = {
+            each: None
+            for each in _USUAL
+            if not source or registry.parse_units(each).dimensionality == kind
+        }
+        others = registry.get_compatible_units(source) if source else registry  # type: ignore[arg-type]
+    except Exception:  # as in _conversion; the source is no unit, and has a fault
+        return []
+    return list(usual | dict.fromkeys(sorted(map(str, others))))
 
 
 def _boolean(call: ValueCall, _: Library) -> Function:

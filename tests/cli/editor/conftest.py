@@ -163,6 +163,31 @@ class Editor:
         assert answer is None or isinstance(answer, types.Location)
         return answer
 
+    def ask(self, what: str, path: Path, line: int, character: int, **more: object) -> Any:
+        """The answer to another question about a place, such as ``references``."""
+        kind = what.removesuffix("s").title().replace("_", "")
+        params = getattr(types, f"{kind}Params")(
+            text_document=types.TextDocumentIdentifier(path.as_uri()),
+            position=types.Position(line, character),
+            **more,
+        )
+        return self.wait(getattr(self.client, f"text_document_{what}_async")(params))
+
+    def fixes(self, path: Path, fault: types.Diagnostic) -> list[str]:
+        """The new texts of the quick fixes of a fault."""
+        params = types.CodeActionParams(
+            text_document=types.TextDocumentIdentifier(path.as_uri()),
+            range=fault.range,
+            context=types.CodeActionContext([fault]),
+        )
+        found = []
+        for each in self.wait(self.client.text_document_code_action_async(params)) or ():
+            assert isinstance(each, types.CodeAction)
+            assert each.edit is not None
+            assert each.edit.changes is not None
+            found += [edit.new_text for edit in each.edit.changes[path.as_uri()]]
+        return found
+
     def format(self, path: Path) -> list[types.TextEdit] | None:
         answer = self.wait(
             self.client.text_document_formatting_async(

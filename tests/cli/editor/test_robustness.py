@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sensorstream.cli.editor.completion import MOST, completions, definition, hover
+from sensorstream.cli.editor.call_help import call_help
+from sensorstream.cli.editor.completion import MOST, completions, hover
 from sensorstream.cli.editor.language_server import diagnostics
+from sensorstream.cli.editor.name_places import (
+    FUNCTION,
+    TERM,
+    definition,
+    name_places,
+    renaming,
+)
 from sensorstream.cli.editor.open_document import OpenDocument, SourceText, symbols
 from sensorstream.cli.editor.open_files import EditedOntologies, OpenFiles
+from sensorstream.cli.editor.quick_fixes import quick_fixes
 from sensorstream.cli.init_command import TEMPLATES, make_workspace
-from sensorstream.errors import Position
+from sensorstream.errors import LanguageError, Position
 from sensorstream.installation import bundled
 from sensorstream.settings.settings import OntologySettings
 
@@ -50,6 +60,12 @@ def test_every_place_of_a_damaged_text_has_an_answer(
         assert each.span.start >= 0
     hover(document, offset)
     definition(document, offset)
+    help_there = call_help(document, offset)
+    assert help_there is None or help_there.active >= 0
+    with suppress(LanguageError):
+        new, spans = renaming(document, offset, "fresh_name")
+        assert new == "fresh_name"
+        assert len({damaged[slice(*each)] for each in spans}) == 1
     assert symbols(damaged) is not None
     found = diagnostics(path, FILES.unsaved(), FILES.ontologies)
     assert path in found
@@ -57,6 +73,34 @@ def test_every_place_of_a_damaged_text_has_an_answer(
     for fault in found[path]:
         place = source.offset_of(fault.position)
         assert 0 <= place <= len(damaged)
+        for fix in quick_fixes(document, fault.message, source.word_at(place), ()):
+            assert 0 <= fix.span.start <= fix.span.end <= len(damaged)
+
+
+def test_what_was_renamed_has_no_new_fault_and_can_be_renamed_back(folder: Path) -> None:
+    for name, text in (("a.rules", RULES), ("a.rq", QUERY)):
+        path = folder / "rules" / name
+        document = OpenDocument(path, text, folder)
+        before = len(diagnostics(path, {path: text}, FILES.ontologies)[path])
+        keys = set()
+        for place in name_places(document):
+            if place.key in keys or place.kind in (TERM, FUNCTION):
+                continue
+            keys.add(place.key)
+            renamed = text
+            # The last one first, so that the places before it stay.
+            new, spans = renaming(document, place.whole.start, "fresh_name")
+            for start, end in reversed(spans):
+                renamed = renamed[:start] + new + renamed[end:]
+            found = diagnostics(path, {path: renamed}, FILES.ontologies)[path]
+            assert len(found) == before, place
+            old, spans = renaming(
+                OpenDocument(path, renamed, folder), spans[0].start, place.name.rpartition(".")[2]
+            )
+            for start, end in reversed(spans):
+                renamed = renamed[:start] + old + renamed[end:]
+            assert renamed == text
+        assert len(keys) > 5
 
 
 @given(st.text("a\t\né😀\r\u2028", max_size=20), st.data())
