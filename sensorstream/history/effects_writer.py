@@ -9,12 +9,12 @@ each engine the state before the last batch.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from enum import Flag
 from hashlib import sha256
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 from psycopg2 import extensions
 from psycopg2.extras import Json, execute_values
@@ -127,6 +127,7 @@ _QUERY: Final = """
         coalesce((select watermark from store.progress), 0),
         (select coalesce(max(seq), 0) from store.messages),
         (select stored_at from store.pipeline),
+        (select progress from store.pipeline),
         (select count(*) from store.engines where "until" is null),
         exists (
             select from store.engines e join store.pipeline p on e.moved <= p.moved
@@ -140,9 +141,60 @@ _QUERY: Final = """
 """
 
 
+_HOT: Final = 1.5
+
+
+@dataclass(frozen=True, slots=True)
+class BatchProgress:
+    """The figures of the last batch on Spark.
+
+    ``seconds`` are those of its phases by their names; ``state_rows`` and ``state_bytes`` are
+    Spark's state. ``busiest`` is the key with the most of the last messages, ``share`` its part of
+    them, of which ``tasks`` would have the same each; empty before there were enough.
+    """
+
+    entries: int
+    keys: int
+    seconds: Mapping[str, float]
+    state_rows: int
+    state_bytes: int
+    busiest: str = ""
+    share: float = 0.0
+    tasks: int = 1
+
+    @property
+    def skew(self) -> float:
+        """The part of the busiest key as a multiple of a task's fair part."""
+        return self.share * self.tasks
+
+    @property
+    def hot(self) -> str | None:
+        """The busiest key, if the other tasks wait for the one that has it."""
+        return self.busiest if self.skew >= _HOT else None
+
+    @property
+    def heat(self) -> str:
+        """A sentence on the busiest key."""
+        return f"hot key {self.busiest!r}: {self.share:.0%} of the messages, all in one task"
+
+    @classmethod
+    def decode(cls, row: Mapping[str, Any] | None) -> BatchProgress | None:
+        """The figures from their column."""
+        return None if row is None else cls(**row)
+
+
+def store_progress(cursor: extensions.cursor, progress: BatchProgress) -> None:
+    """Store the figures of the last batch. A crash may lose them: they are not waited for."""
+    cursor.execute(
+        "set synchronous_commit = off; update store.pipeline set progress = %s",
+        (Json(asdict(progress)),),
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class JournalPosition:
-    """The position of processing: numbers of entries; the time of the last batch, or None.
+    """The position of processing: numbers of entries; the time of the last batch, and its figures,
+    or None.
 
     ``keys`` counts the engines that hold something; ``behind``: one of them waits for a time that
     others have reached. ``runs``: a process may write effects now.
@@ -151,6 +203,7 @@ class JournalPosition:
     journalled: int
     stored: int
     stored_at: datetime | None = None
+    batch: BatchProgress | None = None
     keys: int = 0
     behind: bool = False
     runs: bool = True
@@ -165,6 +218,8 @@ class JournalPosition:
             told = f"no pipeline runs, {self.lag} entries wait: start sensorstream stream"
         else:
             told = f"{self.lag} entries wait" if self.lag else ""
+        if self.runs and self.batch is not None and self.batch.hot is not None:
+            told = "; ".join(filter(None, (told, self.batch.heat)))
         if told and self.stored_at is not None:
             told += f"; last stored {self.stored_at.isoformat(timespec='seconds')}"
         return told
@@ -180,9 +235,9 @@ class PositionReader(OwnConnection):
         """The position now, all of one moment; raises HistoryError."""
         with self.cursor("cannot read how far the pipeline is") as cursor:
             cursor.execute(_QUERY, (EFFECTS_LOCK,))
-            row = cursor.fetchone() or (0, 0, None, 0, False, False)
-        stored, journalled, *more = row
-        return JournalPosition(journalled, stored, *more)
+            row = cursor.fetchone() or (0, 0, None, None, 0, False, False)
+        stored, journalled, stored_at, progress, *more = row
+        return JournalPosition(journalled, stored, stored_at, BatchProgress.decode(progress), *more)
 
 
 @dataclass(frozen=True, slots=True)

@@ -156,6 +156,8 @@ pipeline: Final = Table(
     Column("routed", BigInteger, nullable=False, server_default=text("0")),
     Column("covered", BigInteger, nullable=False, server_default=text("0")),
     Column("stored_at", MOMENT),
+    # On Spark: the figures of the last batch (sensorstream.history.effects_writer.BatchProgress).
+    Column("progress", JSONB),
     CheckConstraint("single", name="single"),
 )
 

@@ -90,12 +90,12 @@ class Range:
 @dataclass(frozen=True, slots=True)
 class HistoryReader:
     """Reads some columns of a table in an exported snapshot, as the role that reads; ``tests`` is a
-    condition in SQL, also on other columns.
+    condition in SQL, also on other columns. Without a snapshot: as the table is then.
     """
 
     table: SourceTable
     url: str
-    snapshot: str
+    snapshot: str | None
     tests: sql.Composable
 
     def relation(self, spark: SparkSession, ranges: Sequence[Range]) -> DataFrame:
@@ -187,8 +187,9 @@ class HistoryReader:
     def _connect(self) -> extensions.connection:
         connection = connect(self.url, application="sensorstream spark")
         connection.set_session(isolation_level="REPEATABLE READ", readonly=True)
-        with translating("the history's snapshot is gone"), connection.cursor() as cursor:
-            cursor.execute("set transaction snapshot %s", (self.snapshot,))
+        if self.snapshot is not None:
+            with translating("the history's snapshot is gone"), connection.cursor() as cursor:
+                cursor.execute("set transaction snapshot %s", (self.snapshot,))
         return connection
 
 

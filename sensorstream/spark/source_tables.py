@@ -90,9 +90,9 @@ class SourceColumn:
     def written(self) -> str:
         """The SQL expression of the column, as a text that the CSV reader can parse."""
         if self.kind == "timestamp":
-            return f"(extract(epoch from {self.name}) * 1000000)::bigint"
+            return f"(extract(epoch from {self.tested}) * 1000000)::bigint"
         if self.kind == "binary":
-            return f"encode({self.name}, 'hex')"
+            return f"encode({self.tested}, 'hex')"
         return self.tested
 
 

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
+from time import monotonic
 from typing import TYPE_CHECKING, Final
 
 from sensorstream.app.control.wiring import read_rules, runner_of, version_of
@@ -27,6 +28,7 @@ from sensorstream.model.schema import Schema
 from sensorstream.processes.own_folders import own_folder
 from sensorstream.settings.settings import Settings
 from sensorstream.spark.launch import STREAM_SETTINGS, spark_session
+from sensorstream.streaming.batch_figures import BatchFigures
 from sensorstream.streaming.engine_host import deployment_of
 from sensorstream.streaming.host_client import start_hosts
 from sensorstream.streaming.key_routing import key_reader
@@ -46,36 +48,43 @@ class HistorySink:
     or by a pipeline whose folder was deleted: the rest of it is written.
     """
 
-    def __init__(self, store: PostgresStore, told: Callable[[int, int], None]) -> None:
+    def __init__(
+        self, store: PostgresStore, told: Callable[[int, int], None], figures: BatchFigures
+    ) -> None:
         """``told`` gets the number of entries of each batch, and its last entry."""
         self._store = store
         self._told = told
+        self._figures = figures
 
-    def __call__(self, frame: DataFrame, _batch: int) -> None:
+    def __call__(self, frame: DataFrame, batch: int) -> None:
         """Write a batch; called by Spark for each.
 
         Raises:
             HistoryError: nothing was written.
         """
+        began = monotonic()
         table = frame.toArrow()
-        parts: list[Effects] = [
-            each
-            for content in table.column("effects").to_pylist()
-            for each in pickle.loads(content)
-        ]
+        worked = monotonic()
+        told = [pickle.loads(content) for content in table.column("effects").to_pylist()]
+        parts: list[Effects] = [each for of_key in told for each in of_key]
         entries = sum(len(each.statuses) for each in parts)
         stored = self._store.watermark()
         if not parts:
             return
         last = max(each.watermark for each in parts)
-        standings = Standings(
-            last, [pickle.loads(each) for each in table.column("standing").to_pylist()]
-        )
+        changed = [pickle.loads(each) for each in table.column("standing").to_pylist()]
+        standings = Standings(last, changed)
         new = [each for each in parts if each.watermark > stored]
         if new:
             self._store.commit(merged(new), standings)
         else:
             self._store.place(standings)
+        loads = {
+            one.key: sum(len(each.statuses) for each in of_key)
+            for one, of_key in zip(changed, told, strict=True)
+        }
+        seconds = {"engines": worked - began, "store": monotonic() - worked}
+        self._figures.stored(batch, loads, seconds)
         self._told(entries, last)
 
 
@@ -97,17 +106,22 @@ class RunningStream:
 
     store: PostgresStore
     query: StreamingQuery
+    figures: BatchFigures
 
     def wait(self, seconds: float) -> bool:
-        """Wait until it has ended; False if it runs after so many seconds.
+        """Wait until it has ended, and store the figures of the last batch; False if it runs after
+        so many seconds.
 
         Raises:
             SparkError: it has failed.
+            HistoryError: the history cannot be reached.
         """
         from pyspark.errors import PySparkException
 
         try:
-            return bool(self.query.awaitTermination(seconds))
+            ended = bool(self.query.awaitTermination(seconds))
+            self.figures.tell(self.query)
+            return ended
         except PySparkException as error:
             raise SparkError(f"the pipeline failed: {_cause(str(error))}") from error
 
@@ -151,9 +165,12 @@ def running_stream(settings: Settings, url: str, told: Told) -> Iterator[Running
             at = replace(settings.spark, master=_patient(settings.spark.master))
             spark = stack.enter_context(spark_session(at, _CONFIGURATION))
             shown.result()
-        query = _start(spark, settings, task, str(sockets), HistorySink(store, told), prefixes)
+        figures = BatchFigures(url, spark.sparkContext.defaultParallelism)
+        stack.callback(figures.close)
+        sink = HistorySink(store, told, figures)
+        query = _start(spark, settings, task, str(sockets), sink, prefixes)
         stack.callback(query.stop)
-        yield RunningStream(store, query)
+        yield RunningStream(store, query, figures)
 
 
 def _patient(master: str) -> str:

@@ -17,7 +17,13 @@ from sensorstream.app.application import Application
 from sensorstream.app.life.health import WatermarkNews
 from sensorstream.cli.simulation.tracker_messages import PAPER_MESSAGE
 from sensorstream.errors import HistoryError, MalformedMessage, QueryConflict, RunsOnSpark
-from sensorstream.history.effects_writer import EngineStanding, Standings, Writes
+from sensorstream.history.effects_writer import (
+    BatchProgress,
+    EngineStanding,
+    Standings,
+    Writes,
+    store_progress,
+)
 from sensorstream.history.journal_rows import journal_rows
 from sensorstream.history.store import PostgresStore
 from sensorstream.journal.message import PassTime
@@ -177,6 +183,18 @@ def test_that_no_pipeline_runs_is_told(application: Application) -> None:
         eventually(lambda: (value("sensorstream_pipeline_stored_seconds") or 0) > 1.7e9)
         assert value("sensorstream_pipeline_keys") == 1
         assert value("sensorstream_pipeline_waiting_entries") == 0
+        hot = BatchProgress(900, 3, {"store": 0.5}, 9, 8_000, "cam", 0.8, 2)
+        with store._transaction("test") as cursor:
+            store_progress(cursor, hot)
+        eventually(lambda: told().startswith("hot key 'cam': 80% of the messages, all in one task"))
+        eventually(lambda: value("sensorstream_pipeline_hot_key_share", {"key": "cam"}) == 0.8)
+        assert value("sensorstream_pipeline_batch_seconds", {"phase": "store"}) == 0.5
+        assert value("sensorstream_pipeline_key_skew") == 1.6
+        with store._transaction("test") as cursor:
+            store_progress(cursor, replace(hot, share=0.5))
+        eventually(lambda: not told())
+        eventually(lambda: value("sensorstream_pipeline_key_skew") == 1)
+        assert value("sensorstream_pipeline_hot_key_share", {"key": "cam"}) is None
 
 
 def test_time_is_told_once_to_engines_that_wait_for_it(application: Application) -> None:

@@ -34,6 +34,7 @@ from tests.streaming.conftest import seen, write_deployment
 from tests.streaming.test_keyed_engines import of_one_engine
 from tests.streaming.test_passing_time import WAITING
 from tests.streaming.test_patterns_by_key import registered
+from tests.waiting import eventually
 
 PATIENCE = 800
 RELATIONS = ("individuals", "statements", "alerts", "human", "x")
@@ -86,6 +87,18 @@ def stored(url: str, at_least: int = 0, command: subprocess.Popen[str] | None = 
             assert command.poll() is None, command.stderr and command.stderr.read()
             assert time.monotonic() < deadline, "the pipeline has not come so far"
             time.sleep(0.02)
+
+
+def measured(url: str) -> dict[str, Any]:
+    """The figures of the last batch, when there are any."""
+    found: list[dict[str, Any]] = []
+
+    def told() -> bool:
+        found[:] = [each for (each,) in execute(url, "select progress from store.pipeline")]
+        return found != [None]
+
+    eventually(told)
+    return found[0]
 
 
 def started(settings: Settings, *options: str) -> subprocess.Popen[str]:
@@ -294,6 +307,11 @@ def test_whatever_is_killed_it_stores_what_a_server_stores_each_once(
     # A process of engines ends: the pipeline goes on by itself.
     command = started(settings)
     stored(url, 60, command)
+    progress = measured(url)
+    assert (progress["entries"], progress["keys"]) == (60, 4)
+    assert {"engines", "store", "addBatch", "walCommit"} <= set(progress["seconds"])
+    assert progress["state_rows"] >= 4
+    assert progress["state_bytes"] > 0
     kill(processes(command, "engine_host")[-1:])
     stored(url, min(stored(url) + 60, 240), command)
     # A Python process of Spark ends: Spark goes on, or the command says why it cannot.

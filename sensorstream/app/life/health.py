@@ -20,7 +20,7 @@ from sensorstream.app.life.repeated_work import RepeatedWork
 from sensorstream.engine.message_reading import UnmappedMessage
 from sensorstream.errors import HistoryError, SensorStreamError
 from sensorstream.history.database import OwnConnection
-from sensorstream.history.effects_writer import JournalPosition, PositionReader
+from sensorstream.history.effects_writer import BatchProgress, JournalPosition, PositionReader
 from sensorstream.model.events import Message
 from sensorstream.reasoning.dl.dl_reasoner import ResilientReasoner
 
@@ -286,6 +286,21 @@ class WatermarkNews(RepeatedWork):
         self._stored = Gauge("sensorstream_pipeline_stored_seconds", stored, registry=registry)
         keys = "Keys whose engine on Spark holds individuals, or waits for a time."
         self._keys = Gauge("sensorstream_pipeline_keys", keys, registry=registry)
+        gauge = partial(Gauge, registry=registry)
+        told = "Entries in the last batch of the pipeline on Spark."
+        self._entries = gauge("sensorstream_pipeline_batch_entries", told)
+        told = "Keys with entries in the last batch of the pipeline on Spark."
+        self._batch_keys = gauge("sensorstream_pipeline_batch_keys", told)
+        told = "Time of the last batch on Spark by phase: engines, store, and Spark's own names."
+        self._seconds = gauge("sensorstream_pipeline_batch_seconds", told, ["phase"])
+        told = "Rows in Spark's state of the keys."
+        self._state_rows = gauge("sensorstream_pipeline_state_rows", told)
+        told = "Memory of Spark's state of the keys."
+        self._state_bytes = gauge("sensorstream_pipeline_state_bytes", told)
+        told = "Messages of the busiest key, as a multiple of a task's fair part; 1 and less: fair."
+        self._skew = gauge("sensorstream_pipeline_key_skew", told)
+        told = "Part of the messages that have a hot key, whose task the others wait for."
+        self._hot = gauge("sensorstream_pipeline_hot_key_share", told, ["key"])
         self.position: JournalPosition | None = None
         """None before the first look."""
 
@@ -316,5 +331,25 @@ class WatermarkNews(RepeatedWork):
         self._waiting.set(position.lag)
         self._runs.set(position.runs)
         self._keys.set(position.keys)
+        if position.batch is not None and (before is None or position.batch != before.batch):
+            known = None if before is None or before.batch is None else before.batch.hot
+            self._measure(position.batch, known)
         if position.stored_at is not None:
             self._stored.set(position.stored_at.timestamp())
+
+    def _measure(self, batch: BatchProgress, known: str | None) -> None:
+        """Show the figures of a new batch; log a key that has become hot since ``known`` was."""
+        self._entries.set(batch.entries)
+        self._batch_keys.set(batch.keys)
+        for phase, seconds in batch.seconds.items():
+            self._seconds.labels(phase).set(seconds)
+        self._state_rows.set(batch.state_rows)
+        self._state_bytes.set(batch.state_bytes)
+        self._skew.set(batch.skew)
+        self._hot.clear()
+        if batch.hot is not None:
+            self._hot.labels(batch.hot).set(batch.share)
+        if batch.hot is not None and batch.hot != known:
+            _LOG.warning("%s", batch.heat)
+        elif batch.hot is None and known is not None:
+            _LOG.info("the key %r is not hot any more", known)
