@@ -146,8 +146,8 @@ def stream_of(source: str) -> IRI | None:
     if not source:
         return None
     if source.startswith(("http://", "https://", "urn:")):
-        return IRI(quote(source, safe="%/:=&?~#+!$,;'@()*[]"))
-    return IRI(f"urn:sensorstream:source:{quote(source, safe='')}")
+        return IRI(quote(source, safe="%/:=&?~#+!$,;'@()*[]", errors="replace"))
+    return IRI(f"urn:sensorstream:source:{quote(source, safe='', errors='replace')}")
 
 
 class LiveQueries:

@@ -96,12 +96,16 @@ def snapshot(
     """
     with _begun(url, limits, live, stop) as begun:
 
-        def ask(question: CheckedQuestion) -> list[Row]:
-            answer = _run(begun, question, limits)
-            assert isinstance(answer, Solutions)
-            rows = list(answer.rows)
+        @contextmanager
+        def run(asked: CheckedQuestion) -> Iterator[Answer]:
+            yield _run(begun, asked, limits)
             begun.cursor.execute("close answer")
-            return rows
+
+        def ask(question: CheckedQuestion) -> list[Row]:
+            left = begun.ends - monotonic()
+            with in_parts(question, run, seconds=left, most=limits.rows) as answer:
+                assert isinstance(answer, Solutions)
+                return list(answer.rows)
 
         yield ask
 

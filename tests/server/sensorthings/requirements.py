@@ -357,7 +357,6 @@ requests are ours: OGC's own suite has not been run.
 """
 _NOT: Final = {
     "datamodel/historical-location": "always empty: SOSA has nothing like them",
-    "request-data/built-in-query-functions": "those of places are refused (501), as by history",
     "create-update-delete, batch-request, multi-datastream, data-array, mqtt": "not there",
 }
 

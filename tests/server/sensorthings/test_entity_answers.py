@@ -289,6 +289,22 @@ def test_requirements_are_met_in_postgresql(postgres_asks: Any) -> None:
             assert " ".join(each["@iot.id"].removeprefix(E) for each in told["value"]) == found
 
 
+def test_functions_of_places_choose_in_history(postgres_asks: Any) -> None:
+    around = "geography'POLYGON((25 43, 27 43, 27 45, 25 45, 25 43))'"
+    with postgres_asks(DATA) as rows:
+        ask = in_sparql(rows)
+        every = naive.get(ask, "FeaturesOfInterest", [])["value"]
+        placed = [each["@iot.id"] for each in every if each.get("feature")]
+        assert 0 < len(placed)
+        for condition, found in (
+            (f"st_within(feature, {around})", placed),
+            (f"st_disjoint(feature, {around})", []),
+            ("geo.distance(feature, geography'POINT(26 44.1)') lt 0.2", placed),
+        ):
+            told = naive.get(ask, "FeaturesOfInterest", [("$filter", condition)])["value"]
+            assert [each["@iot.id"] for each in told] == found, condition
+
+
 def test_an_answer_is_bounded() -> None:
     ask = naive.asking(naive.loaded(DATA))
     with pytest.raises(Overrun, match=r"more than 5 entities: .*limits\.question_rows"):

@@ -16,11 +16,13 @@ _SERVER = """
 import sys
 from pathlib import Path
 from sensorstream.model.timeline import Timeline
+from sensorstream.settings.settings import SparkSettings
 from sensorstream.spark.jobs.spark_messages import Task
 from sensorstream.spark.jobs.spark_worker_process import WorkerProcess
 from sensorstream.spark.history_snapshot import HistoryPlace
 
-task = Task(HistoryPlace("postgresql://", Path("archive")), Timeline.INTEGER, "local[1]", 5.0)
+place = HistoryPlace("postgresql://", Path("archive"))
+task = Task(place, Timeline.INTEGER, SparkSettings("local[1]"), 5.0)
 worker = WorkerProcess(task, Path(sys.argv[1]))
 print("started", flush=True)
 if sys.stdin.readline():
