@@ -47,17 +47,19 @@ def _chart(
 
 class LineChart:
     """Lines, each with a name; the horizontal axis as ECharts' ``axis`` says, the vertical one in
-    a unit.
+    a unit, from zero on if ``zero`` is true.
     """
 
-    def __init__(self, title: str, axis: Mapping[str, Any], unit: str = "") -> None:
+    def __init__(
+        self, title: str, axis: Mapping[str, Any], unit: str = "", *, zero: bool = False
+    ) -> None:
         self._chart = _chart(
             f"{title} ({unit})" if unit else title,
             55,
             tooltip={"trigger": "axis"},
             legend={"show": False, "type": "scroll", "bottom": 0, "textStyle": _NAME},
             xAxis={"splitLine": GRID, "axisLabel": {"hideOverlap": True}, **axis},
-            yAxis={"type": "value", "scale": True, "splitLine": GRID},
+            yAxis={"type": "value", "scale": not zero, "splitLine": GRID},
             series=[],
         )
 

@@ -335,9 +335,8 @@ async def build(visit: Visit) -> None:
     columns = alert_columns("open", files)
     table = ShownTable(columns, "/alerts?state=open", "No alert is open.", key="id")
     with ui.element("div").classes("charts"):
-        messages = LineChart(
-            "Messages a second", {"type": "value", "min": -300, "max": 0, "name": "s"}
-        )
+        axis = {"type": "value", "min": -300, "max": 0, "name": "seconds", "nameLocation": "middle"}
+        messages = LineChart("Messages a second", {**axis, "nameGap": 22}, zero=True)
         phases = Bars("Time a message, ms", list(_PHASES.values()))
     alerts: list[Piece] = []
     told: list[list[Piece]] = [[]]
