@@ -275,6 +275,8 @@ def settings_text(heading: str, given: Given) -> str:
         for setting in fields(kind):
             sign = "" if setting.name in values else "# "
             value = values.get(setting.name, setting.default)
+            if (section, setting.name) == ("spark", "conf"):
+                value = {}
             lines.append(f"# {setting.metadata['sentence']}")
             lines.append(f"{sign}{setting.name} = {_toml(value)}")
     for section, kind in NAMED_SECTIONS.items():

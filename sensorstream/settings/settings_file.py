@@ -53,7 +53,8 @@ class GivenSetting:
             return "***"
         value = self.value
         if isinstance(value, tuple):
-            return [without_secrets(str(each)) for each in value]
+            texts = ("=".join(each) if isinstance(each, tuple) else str(each) for each in value)
+            return [without_secrets(each) for each in texts]
         if value is None or isinstance(value, bool | int | float):
             return value
         return without_secrets(str(value))

@@ -104,6 +104,8 @@ def values(client: CommandClient, url: str, operation: str) -> dict[str, object]
             )
             told = httpx.get(url + versions, trust_env=False).json()
             return {**here, "change": told["versions"][-1]["change"]}
+        case [_, "/sensorthings/v1.1/{path}"]:
+            return {"path": "Things"}
         case [_, "/graphs/{name}"]:
             return {"name": "window"}
         case [_, path] if path.startswith("/rules/{name}"):

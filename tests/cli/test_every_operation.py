@@ -37,6 +37,8 @@ OTHER_FORMS: Final = {
     "GET /sparql/plan": "POST /sparql/plan",
     "GET /graphs": "POST /sparql",
     "GET /graphs/{name}": "POST /sparql",
+    "GET /sensorthings/v1.1": "POST /sparql",
+    "GET /sensorthings/v1.1/{path}": "POST /sparql",
     "POST /messages/batch": "POST /messages",
     "GET /individuals": "GET /individuals/{iri}",
 }

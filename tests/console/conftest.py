@@ -84,4 +84,6 @@ def pages(keyed: Keyed, browser: webdriver.Chrome) -> Iterator[Pages]:
     with Client(keyed.url, key=keyed.key) as client:
         made = Pages(browser, keyed, client)
         yield made
+    # A page may keep what it shows, which is for no other test.
+    browser.execute_script("try { localStorage.clear() } catch {}")
     assert made.faults() == []

@@ -91,13 +91,15 @@ def test_a_researcher_asks_about_now_and_about_history(pages: Pages) -> None:
 
 def test_open_and_saved_questions_are_kept_by_the_browser(pages: Pages) -> None:
     pages.send_face(952)
-    pages.open("/ask?text=ASK+%7B%7D", "Jobs")
     # What is no list of questions is none.
     for kept in ("{", '{"open": 7, "saved": [], "at": "x"}'):
+        # A page of questions would keep its own.
+        pages.open("/settings")
         pages.browser.execute_script(
             "localStorage.setItem('sensorstream-questions', arguments[0])", kept
         )
         pages.open("/ask", "New question")
+    pages.open("/settings")
     pages.browser.execute_script("localStorage.clear()")
     pages.open("/ask?text=ASK+%7B%7D&on=all", "ASK {}", "Ctrl+Enter asks")
     eventually(lambda: pages.has(".cm-content[contenteditable=true]"))

@@ -198,7 +198,10 @@ def test_a_webhook_gets_the_reports_of_the_queries_it_names(
     found = [("crowd-1", "a"), ("crowd-1", "b"), ("it's, {odd}-2", "a")]
     assert ids(outbox.due(NOW, 10)) == found
     first = outbox.due(NOW, 1)[0]
-    data = '{"id": "crowd-1", "query": "crowd", "time": 1, "op": "=", "boolean": true}'
+    data = (
+        '{"id": "crowd-1", "query": "crowd", "time": 1, "op": "=", "boolean": true, '
+        '"variables": []}'
+    )
     assert first.event == KeptReport("crowd-1", "crowd", data, NOW)
     assert first.webhook == webhook("a", "crowd", "it's, {odd}")
     assert stored(outbox) == 3

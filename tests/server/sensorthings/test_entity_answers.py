@@ -295,7 +295,7 @@ def test_functions_of_places_choose_in_history(postgres_asks: Any) -> None:
         ask = in_sparql(rows)
         every = naive.get(ask, "FeaturesOfInterest", [])["value"]
         placed = [each["@iot.id"] for each in every if each.get("feature")]
-        assert 0 < len(placed)
+        assert len(placed) > 0
         for condition, found in (
             (f"st_within(feature, {around})", placed),
             (f"st_disjoint(feature, {around})", []),
