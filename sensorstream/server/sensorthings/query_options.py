@@ -333,16 +333,17 @@ class _OptionReader:
         match kind:
             case "text":
                 made = Literal(body)
-            case "geography":
-                made = Literal(body, _GEO)
             case "date" | "clock":
                 made = Literal(token)
             case "number":
                 self._advance()
                 return Constant(token)
-            case "moment":
+            case "moment" | "geography":
+                told = (
+                    (body, _GEO) if kind == "geography" else (_whole_moment(token), xsd.DATE_TIME)
+                )
                 try:
-                    made = literal(_whole_moment(token), xsd.DATE_TIME)
+                    made = literal(*told)
                 except TermError as error:
                     raise QueryError(f"{self._name}: {error.message}", position=place) from None
             case "duration":
