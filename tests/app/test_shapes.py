@@ -128,6 +128,7 @@ def test_what_other_shapes_find_in_a_restored_window_begins_once(
         file.write_text(text)
         application = open_application(settings)
         eventually(partial(lambda app, told: opened(app) == told, application, expected))
+        assert opened(application) == expected
         application.close()
 
 

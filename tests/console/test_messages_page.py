@@ -16,6 +16,7 @@ def test_an_operator_follows_a_message_to_its_alert(pages: Pages) -> None:
     pages.follow("uncertain-face")
     # The tree leads down to the place in the message.
     pages.see("found '20' at /Message/Event/Tracker/person/@certainty")
+    assert f"/alerts/{sent}-1" in pages.browser.current_url
 
 
 def test_messages_are_found_by_status_words_and_time(pages: Pages) -> None:
