@@ -23,6 +23,12 @@ delete from store.messages
 where received_at < current_setting('sensorstream.received_before')::timestamptz
   -- A restart needs the ontology in force, and engines of new keys the queries.
   and kind not in ('ontology', 'query', 'query-end')
+  -- An input goes on reading a topic where its last entry ends.
+  and (kind <> 'topic' or exists (
+    select from store.messages t
+    where t.kind = 'topic' and t.kind <> 'message' and t.source = store.messages.source
+      and t.seq > store.messages.seq
+  ))
   and seq <= (
     select case when runner ->> 'kind' = 'spark' then covered
       else (select coalesce(min(seq), 0) from store.checkpoints) end

@@ -259,10 +259,11 @@ def stream(config: Path, source: str, once: bool, quiet: bool) -> None:
     """
     ending = signalled(signal.SIGTERM, signal.SIGINT, then=partial(sys.exit, 0))
     signals = click.get_current_context().with_resource(ending)
-    from sensorstream.streaming.message_sources import read_by_now, with_source
+    from sensorstream.streaming.message_sources import JOURNAL, read_by_now, with_source
 
     settings = with_source(load_settings(config), source)
-    if once:
+    reads = source != JOURNAL
+    if once and reads:
         read_by_now(settings)
     from sensorstream.app.application import Application
     from sensorstream.history.effects_writer import PositionReader
@@ -273,7 +274,7 @@ def stream(config: Path, source: str, once: bool, quiet: bool) -> None:
     progress = StreamProgress(quiet=quiet)
     with ExitStack() as stack:
         with lasting("opening the history", quiet=quiet) as say:
-            if settings.inputs:
+            if reads:
                 application = stack.enter_context(Application.open(settings, progress=say))
                 stack.enter_context(Inputs(application))
                 url = application.url
@@ -285,14 +286,14 @@ def stream(config: Path, source: str, once: bool, quiet: bool) -> None:
         end: int | None = None
         while not signals and not running.wait(_STREAM_LOOK):
             # Read before the position, so that entries in the journal now are waited for.
-            complete = once and read_by_now(settings)
+            complete = once and (not reads or read_by_now(settings))
             position = reader.read()
             progress.show(position)
             if not complete or position.lag:
                 continue
             end = position.journalled if end is None else end
             # With a source, this process tells the engines of other keys how far time has come.
-            if not (settings.inputs and position.behind) or position.journalled >= end + _TOLD:
+            if not (reads and position.behind) or position.journalled >= end + _TOLD:
                 break
         progress.end()
 

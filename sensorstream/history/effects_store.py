@@ -33,9 +33,11 @@ from sensorstream.history.effects_writer import Standings, store_standings
 from sensorstream.history.partitions import Partitions, analyze
 from sensorstream.history.routines import WrittenEffects, write_effects
 from sensorstream.history.store_rows import (
+    MESSAGES,
     STATEMENTS,
     contradiction_of,
     json_of,
+    message_rows,
     statement_rows,
     text_of,
 )
@@ -275,6 +277,8 @@ class EffectsStore:
         if effects.watermark <= row[0]:
             return False
         self._keep_up(row[1])
+        if effects.entries:
+            MESSAGES.copy(cursor, message_rows(effects.entries))
         self._partitions.make(cursor, (each.valid_to for each in effects.ended))
         self._revoke(cursor, effects.revoked)
         return True

@@ -245,7 +245,7 @@ class EngineStanding:
     """The state of an engine after a batch.
 
     ``now`` is its application time, ``heard`` the time of arrival of the last message of the batch
-    that went to it.
+    that went to it, ``entries`` the number of its own entries in the batch.
     """
 
     key: str
@@ -253,6 +253,7 @@ class EngineStanding:
     waits: Waits
     now: Instant | None
     heard: Instant | None
+    entries: int = 0
 
 
 @dataclass(frozen=True, slots=True)

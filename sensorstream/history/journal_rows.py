@@ -99,6 +99,18 @@ def change_at(url: str, kind: str, seq: int) -> JournalRow | None:
     return None
 
 
+def last_entry(url: str, kind: str, source: str) -> JournalRow | None:
+    """The last entry of a kind that is no message, from one source."""
+    with _reading(url, "input") as cursor:
+        cursor.execute(
+            f"{_SELECT} kind = %s and kind <> '{_MESSAGE}' and source = %s "
+            "order by seq desc limit 1",
+            (kind, source),
+        )
+        row = cursor.fetchone()
+        return None if row is None else _row(row)
+
+
 def record_of(row: JournalRow) -> Record:
     """The record of a row of the journal."""
     seq, name, source, received_at, received, content, status, kind, degraded, origin = row

@@ -57,6 +57,18 @@ _FEW_BYTES: Final = 1_048_576
 """The approximate most bytes of content in a statement."""
 
 
+_IS_WHOLE: Final = """
+    select coalesce(max(seq), 0) =
+        count(*) filter (where not starts_with(coalesce(origin, ''), 'topic:')) + coalesce((
+            select sum((part ->> 3)::bigint - (part ->> 2)::bigint)
+            from store.messages t, jsonb_array_elements(convert_from(t.content, 'UTF8')::jsonb) part
+            where t.kind = 'topic' and t.kind <> 'message'
+        ), 0)
+    from store.messages
+"""
+"""Whether all numbers are there, those of messages that stay in topics included."""
+
+
 class PostgresStore(AbstractContextManager["PostgresStore"]):
     """The persistent knowledge base, as the one process that writes it sees it.
 
@@ -186,8 +198,7 @@ class PostgresStore(AbstractContextManager["PostgresStore"]):
         return map(record_of, journal_rows(self.url, after))
 
     def whole(self) -> bool:
-        query = "select coalesce(max(seq), 0) = count(*) from store.messages"
-        return self._rows("cannot read the journal", query) == [(True,)]
+        return self._rows("cannot read the journal", _IS_WHOLE) == [(True,)]
 
     def last_accepted(self, kind: str, upto: int) -> Message | None:
         query = (

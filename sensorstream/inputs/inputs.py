@@ -12,7 +12,7 @@ from typing import Final, Protocol
 
 from sensorstream.app.application import Application
 from sensorstream.app.life.health import HealthPart
-from sensorstream.errors import SensorStreamError
+from sensorstream.errors import SensorStreamError, SettingsError
 from sensorstream.inputs.intake import InputMetrics, Intake
 from sensorstream.installation import require
 from sensorstream.settings.endpoints import FolderInput, Input, KafkaInput, MqttInput, TcpInput
@@ -36,8 +36,9 @@ class Reader(Protocol):
         """
 
 
-def reader_of(settings: Input) -> Reader:
-    """The reader of an input; nothing is connected.
+def reader_of(settings: Input, on_spark: Callable[[], str] | None = None) -> Reader:
+    """The reader of an input; nothing is connected. ``on_spark`` gives the address of the history
+    whose journal is processed on Spark, so that messages may stay in their topics.
 
     Raises:
         SettingsError: an option cannot be used.
@@ -62,6 +63,13 @@ def reader_of(settings: Input) -> Reader:
             return MqttReader(settings.name, settings.source, settings.options)
         case KafkaInput():
             require("kafka", f"{who}: the type 'kafka'")
+            if not settings.options.copy:
+                if on_spark is None:
+                    told = 'expected true, or pipeline.runner = "spark"'
+                    raise SettingsError(f"{who}.options.copy: {told}, whose engines read topics")
+                from sensorstream.inputs.topic_watch import TopicWatch
+
+                return TopicWatch(settings.name, settings.options, on_spark)
             from sensorstream.inputs.kafka_input import KafkaReader
 
             return KafkaReader(settings.name, settings.source, settings.options)
@@ -77,7 +85,7 @@ class Inputs:
         self._running = [
             RunningInput(
                 each.name,
-                reader_of(each),
+                reader_of(each, None if application.here else lambda: application.url),
                 lambda name: Intake(name, application.pipeline, limit, metrics),
             )
             for each in application.settings.inputs

@@ -21,16 +21,16 @@ from prometheus_client import CollectorRegistry, Counter, Gauge
 from sensorstream.app.life.entry_queue import HERE, MessageSender
 from sensorstream.engine.outcome import Outcome
 from sensorstream.errors import RepeatedMessage, SensorStreamError, Unavailable, Unstorable
+from sensorstream.journal.entry import Entry
 from sensorstream.logs import concerning, trace_facts
+from sensorstream.model.events import Status
+from sensorstream.settings.endpoints import most_kept
 
 _LOG = logging.getLogger(__name__)
 _MOST_MESSAGES: Final = 1_000
 """Messages of one input that may be under way at a time: two groups of the journal."""
 _MOST_BYTES: Final = 64 * 1024 * 1024
 """Bytes of one input that may be under way at a time."""
-_MOST_KEPT: Final = 16 * 1024 * 1024
-"""Bytes of a message that are kept, if it is too large to be processed. Brokers let through 256 MB
-and more, which PostgreSQL does not store: it would be tried for ever."""
 _FAREWELL: Final = 10.0
 """Seconds that messages which have been read get when an input is stopped."""
 _FULL: Final = 0.05
@@ -50,6 +50,9 @@ class Taker(Protocol):
         sender: MessageSender = HERE,
     ) -> Future[Outcome]:
         """See :meth:`.Pipeline.take`."""
+
+    def change(self, entry: Entry) -> Future[Outcome]:
+        """See :meth:`.Pipeline.change`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,7 +175,7 @@ class Intake:
         Raises:
             Unavailable: the input is to end before the application takes the message.
         """
-        most = max(self.limit + 1, _MOST_KEPT)
+        most = most_kept(self.limit)
         if len(content) > most:
             _LOG.warning(
                 "input %s: of a message of %d bytes the first %d are kept",
@@ -212,6 +215,17 @@ class Intake:
 
         future.add_done_callback(settle)
         return taken
+
+    async def change(self, entry: Entry, messages: int = 0) -> None:
+        """Hand over an entry that stands for so many messages; returns when the journal has it.
+
+        Raises:
+            Unavailable: that is not certain.
+        """
+        await asyncio.wrap_future(self._taker.change(entry))
+        self.works()
+        if messages:
+            self._metrics.messages.labels(self.name, Status.JOURNALLED.value).inc(messages)
 
     async def finish(self) -> None:
         """Wait until all messages handed over are settled; once stopping, only for some seconds."""

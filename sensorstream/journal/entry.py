@@ -81,6 +81,11 @@ class Entry(ABC):
     A field ``content`` is kept as it is, every other one is text; who has more encodes them.
     """
 
+    @property
+    def numbers(self) -> int:
+        """The numbers of the journal that it takes; its own is the last of them."""
+        return 1
+
     def encode(self) -> tuple[bytes, str]:
         """The columns ``content`` and ``source`` of the journal."""
         content, source = (getattr(self, name) if name else "" for name in self.columns)

@@ -11,7 +11,7 @@ from typing import ClassVar, Final, Self
 from sensorstream.engine.message_reading import Arrived, ReadMessage, UnmappedMessage
 from sensorstream.engine.outcome import Outcome
 from sensorstream.journal.entry import Entry, Target, json_content, number_stays
-from sensorstream.journal.records import Record
+from sensorstream.journal.records import Record, TopicSlice, slices_of
 from sensorstream.model.events import Status
 from sensorstream.model.frozen import frozen
 from sensorstream.model.terms import term
@@ -76,6 +76,33 @@ class TakeMessage(Entry):
         if isinstance(arrived, Arrived) and outcome.status is not Status.REJECTED:
             target.mapper.hear({event.time for event in arrived.mapped.events})
         return outcome
+
+
+@dataclass(frozen=True, slots=True)
+class TakeTopic(Entry):
+    """The processing of messages that stay in their topics: a pipeline on Spark reads them there.
+
+    In the order of the slices they have the numbers before the entry's own. A record that is gone
+    leaves a number without a message. Every entry of an ``input`` names all its partitions, so the
+    last one says where the next begins.
+    """
+
+    kind: ClassVar[str] = "topic"
+
+    input: str
+    slices: tuple[TopicSlice, ...]
+
+    @property
+    def numbers(self) -> int:
+        return 1 + sum(each.end - each.first for each in self.slices)
+
+    def encode(self) -> tuple[bytes, str]:
+        told = [(each.topic, each.partition, each.first, each.end) for each in self.slices]
+        return json.dumps(told).encode(), self.input
+
+    @classmethod
+    def decode(cls, content: bytes, source: str) -> Self:
+        return cls(source, slices_of(content))
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -40,9 +41,38 @@ def number_of_message(id_: str) -> int:
     return int(digits)
 
 
+@dataclass(frozen=True, slots=True)
+class TopicSlice:
+    """Records of a partition of a topic: those with ``first <= offset < end``."""
+
+    topic: str
+    partition: int
+    first: int
+    end: int
+
+
+_TOPIC: Final = "topic:"
+
+
+def origin_of_topic(part: TopicSlice, offset: int) -> str:
+    """The origin of a message that stays in a topic."""
+    return f"{_TOPIC}{part.topic}/{part.partition}/{offset}"
+
+
+def is_of_topic(origin: str | None) -> bool:
+    """Whether an origin is one of :func:`origin_of_topic`."""
+    return origin is not None and origin.startswith(_TOPIC)
+
+
+def slices_of(content: bytes) -> tuple[TopicSlice, ...]:
+    """The slices that an entry of the kind ``topic`` names."""
+    return tuple(TopicSlice(*each) for each in json.loads(content))
+
+
 @frozen
 class Record:
-    """A row of the journal; ``seq`` counts from 1 without gaps.
+    """A row of the journal; ``seq`` counts from 1. Numbers without a row are those of messages that
+    stay in a topic, see :class:`.TakeTopic`.
 
     ``message`` has the entry's id, content, source and time of arrival. ``kind`` is the name of its
     class. ``status`` is known once the effects are stored, or the entry is skipped; None before.
@@ -113,7 +143,7 @@ class Effects:
     ended, ``ended`` all statements that hold no more, those of the departed included. ``revoked``
     are intervals of earlier groups that a late update has proved wrong: they are deleted, and their
     replacements are among ``ended``. Only those ``reports`` are stored that a webhook subscribes
-    to.
+    to. ``entries`` are those with a status that are not in the journal yet.
     """
 
     watermark: int
@@ -126,6 +156,7 @@ class Effects:
     revoked: tuple[Ended, ...] = ()
     ontologies: tuple[OntologyVersion, ...] = ()
     reports: tuple[EngineReport, ...] = ()
+    entries: tuple[Record, ...] = ()
 
 
 class Store(Protocol):

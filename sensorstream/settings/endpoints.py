@@ -139,6 +139,22 @@ class KafkaInput(KafkaConnection):
     topic_is_source: bool = setting(
         False, "Whether a message's source is its topic instead of the input's source."
     )
+    copy: bool = setting(
+        True,
+        "Whether the journal gets the messages. If not, it gets their offsets, and the pipeline on "
+        'Spark reads the topic itself; only with pipeline.runner = "spark".',
+    )
+
+
+_MOST_KEPT: Final = 16 * 1024 * 1024
+
+
+def most_kept(limit: int) -> int:
+    """The bytes of a message of an input that are kept, if messages of more than ``limit`` bytes
+    are not processed. Brokers let through 256 MB and more, which PostgreSQL does not store: it
+    would be tried for ever.
+    """
+    return max(limit + 1, _MOST_KEPT)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ offset is the number of an entry.
 from __future__ import annotations
 
 import pickle
-from collections.abc import Iterator, MutableMapping, Sequence
+from collections.abc import Iterable, Iterator, MutableMapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from itertools import islice, pairwise
@@ -23,7 +23,16 @@ from sensorstream.errors import HistoryError
 from sensorstream.history.database import one_value, opened
 from sensorstream.history.effects_writer import waiting_keys
 from sensorstream.history.journal_rows import JournalRow, journal_rows
-from sensorstream.streaming.key_routing import CONTROLS, TIME, key_reader
+from sensorstream.journal.records import (
+    TopicSlice,
+    is_of_topic,
+    message_id,
+    origin_of_topic,
+    slices_of,
+)
+from sensorstream.model.events import Status
+from sensorstream.settings.endpoints import KafkaInput, most_kept
+from sensorstream.streaming.key_routing import CONTROLS, TIME, TOPIC, key_reader
 from sensorstream.streaming.worker_messages import pack
 
 FORMAT: Final = "sensorstream-journal"
@@ -36,6 +45,14 @@ _ARROW: Final = pa.schema(
         ("entries", pa.binary()),
     ]
 )
+_NEXT: Final = """
+    select coalesce(
+        (select max(seq) from store.messages where seq > %(after)s and seq <= %(after)s + %(most)s),
+        (select min(seq) from store.messages where seq > %(after)s),
+        %(after)s
+    )
+"""
+"""The last entry of the next batch; one that stands for messages of a topic is not divided."""
 _LEAST: Final = 500
 """Entries that are worth a partition of their own."""
 _AT_A_TIME: Final = 5_000
@@ -51,13 +68,26 @@ class SeqRange(InputPartition):  # type: ignore[misc]
     controls: int
 
 
+@dataclass
+class TopicPart(InputPartition):  # type: ignore[misc]
+    """The messages of a slice of a topic; the first offset has the number ``number``. ``entry`` is
+    the row of the journal, without its content.
+    """
+
+    cut: TopicSlice
+    number: int
+    entry: JournalRow
+    controls: int
+
+
 class Woken(SeqRange):
     """The keys of engines that wait for entries for all engines among ``after < seq <= upto``."""
 
 
 class JournalSource(DataSource):  # type: ignore[misc]
     """The source; options: ``url`` of the history, ``key``, ``prefixes``, ``depth``, ``batch``,
-    ``parts``. ``prefixes`` is a dictionary, pickled and in hexadecimal digits.
+    ``parts``, ``inputs``, ``size``. ``prefixes`` and ``inputs``, those that read topics, are
+    dictionaries, pickled and in hexadecimal digits; ``size`` is the most bytes of a message.
     """
 
     def __init__(self, options: MutableMapping[str, str]) -> None:
@@ -101,7 +131,7 @@ class JournalReader(DataSourceStreamReader):  # type: ignore[misc]
                     "folder of its own"
                 )
             if isinstance(limit, ReadMaxRows):
-                last = min(last, start["seq"] + limit.max_rows)
+                last = one_value(cursor, _NEXT, {"after": start["seq"], "most": limit.max_rows})
             control = one_value(
                 cursor,
                 "select max(seq) from store.messages "
@@ -118,14 +148,29 @@ class JournalReader(DataSourceStreamReader):  # type: ignore[misc]
         found: list[InputPartition] = [
             SeqRange(low, high, end["controls"]) for low, high in pairwise(bounds) if high > low
         ]
+        for row in journal_rows(self._options["url"], first, last, (TOPIC,)):
+            number, entry = row[0], (*row[:5], b"", *row[6:])
+            # Of one that was passed over nothing is taken.
+            for cut in reversed(() if row[6] == Status.SKIPPED.value else slices_of(row[5])):
+                number -= cut.end - cut.first
+                if cut.end > cut.first:
+                    found.append(TopicPart(cut, number, entry, end["controls"]))
         if end["controls"] > first:
             found.append(Woken(first, last, end["controls"]))
         return found
 
-    def read(self, partition: SeqRange) -> Iterator[pa.RecordBatch]:
-        """The entries of a range by key, in order for each key; or the keys that are woken."""
-        read = self._woken if isinstance(partition, Woken) else self._entries
-        return read(partition)
+    def read(self, partition: SeqRange | TopicPart) -> Iterator[pa.RecordBatch]:
+        """The entries of a range or of a part of a topic by key, in order for each key; or the keys
+        that are woken.
+        """
+        if isinstance(partition, Woken):
+            return self._woken(partition)
+        if isinstance(partition, TopicPart):
+            return self._by_key(self._messages(partition), partition.controls)
+        rows = journal_rows(self._options["url"], partition.after, partition.upto)
+        # What of a topic is in the journal, to be seen there, comes with its part of the topic.
+        rows = (row for row in rows if not is_of_topic(row[9]))
+        return self._by_key(rows, partition.controls)
 
     def _woken(self, partition: SeqRange) -> Iterator[pa.RecordBatch]:
         # With the engine, which takes long to import and is not needed for anything else.
@@ -149,20 +194,33 @@ class JournalReader(DataSourceStreamReader):  # type: ignore[misc]
             while batch := list(islice(keys, _AT_A_TIME)):
                 yield _batch({key: [] for key in batch}, partition.controls)
 
-    def _entries(self, partition: SeqRange) -> Iterator[pa.RecordBatch]:
-        prefixes = pickle.loads(bytes.fromhex(self._options["prefixes"]))
+    def _messages(self, part: TopicPart) -> Iterator[JournalRow]:
+        from sensorstream.streaming.topic_records import topic_records
+
+        _, _, name, received_at, received, *_ = part.entry
+        options: KafkaInput = _unpickled(self._options["inputs"])[name]
+        first, most = part.number - part.cut.first, most_kept(int(self._options["size"]))
+        source = part.cut.topic if options.topic_is_source else name
+        for offset, content in topic_records(name, options, part.cut):
+            number = first + offset
+            origin = origin_of_topic(part.cut, offset)
+            head = (number, message_id(number), source, received_at, received)
+            yield (*head, content[:most], None, "message", False, origin)
+
+    def _by_key(self, rows: Iterable[JournalRow], controls: int) -> Iterator[pa.RecordBatch]:
+        prefixes = _unpickled(self._options["prefixes"])
         key_of = key_reader(self._options["key"], prefixes, int(self._options["depth"]))
         groups: dict[str, list[JournalRow]] = {}
         held = 0
-        for row in journal_rows(self._options["url"], partition.after, partition.upto):
+        for row in rows:
             _, _, source, _, _, content, _, kind, *_ = row
             groups.setdefault(key_of(kind, source, content), []).append(row)
             held += 1
             if held == _AT_A_TIME:
-                yield _batch(groups, partition.controls)
+                yield _batch(groups, controls)
                 groups, held = {}, 0
         if groups:
-            yield _batch(groups, partition.controls)
+            yield _batch(groups, controls)
 
     def _opened(self, doing: str) -> AbstractContextManager[extensions.cursor]:
         return opened(self._options["url"], doing, application="sensorstream stream")
@@ -172,6 +230,10 @@ class JournalReader(DataSourceStreamReader):  # type: ignore[misc]
 
     def stop(self) -> None:
         """Do nothing: nothing is open."""
+
+
+def _unpickled(text: str) -> Any:
+    return pickle.loads(bytes.fromhex(text))
 
 
 def _batch(groups: dict[str, list[JournalRow]], controls: int) -> pa.RecordBatch:

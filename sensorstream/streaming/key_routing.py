@@ -24,6 +24,9 @@ CONTROLS: Final = ("query", "query-end")
 TIME: Final = "time"
 """The kind of entry that goes to the engines that wait for it: time has passed."""
 
+TOPIC: Final = "topic"
+"""The kind of entry that stands for messages which stay in a topic."""
+
 KeyOf: TypeAlias = Callable[[str, str, bytes], str]
 """The key of an entry, from its kind, source and content."""
 

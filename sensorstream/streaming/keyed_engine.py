@@ -19,7 +19,7 @@ from sensorstream.history.journal_rows import journal_rows, record_of
 from sensorstream.journal.entry_effects import effects_of
 from sensorstream.journal.kinds import replay
 from sensorstream.journal.message import PassTime, TakeMessage
-from sensorstream.journal.records import Effects, Record
+from sensorstream.journal.records import Effects, Record, is_of_topic
 from sensorstream.model.events import Status
 from sensorstream.model.waits import Waits
 from sensorstream.streaming.key_routing import CONTROLS, TIME
@@ -149,6 +149,11 @@ class KeyedEngine:
             found = effects_of([record], [outcome])
             if own or record.kind == TIME:
                 kept.append(replace(record, status=outcome.status, degraded=outcome.degraded))
+            if is_of_topic(record.origin):
+                plain = outcome.status is Status.ACCEPTED and not outcome.warnings
+                # The journal has those that somebody may want to see or to repeat.
+                entries, statuses = ((), ()) if plain else ((record,), found.statuses)
+                found = replace(found, entries=entries, statuses=statuses)
             # Whether an entry for all is accepted is said once, by the engine of such entries.
             if not own:
                 found = replace(found, statuses=())
@@ -167,7 +172,12 @@ class KeyedEngine:
         heard = [r.message.received for r in records if r.kind == TakeMessage.kind]
         engine = self._engine
         return EngineStanding(
-            key, len(engine.window), engine.dues.waits, engine.now, max(heard, default=None)
+            key,
+            len(engine.window),
+            engine.dues.waits,
+            engine.now,
+            max(heard, default=None),
+            len(records),
         )
 
     def checkpoint(self) -> bytes:

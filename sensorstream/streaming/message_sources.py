@@ -20,20 +20,21 @@ _EXPECTED: Final = "expected journal, folder:DIR or kafka:HOST:PORT/TOPIC"
 
 
 def with_source(settings: Settings, text: str) -> Settings:
-    """The settings with one input, as the text says; none for the journal, which others write.
+    """The settings with one input, as the text says; unchanged for the journal, which others write.
+    The messages of a topic stay there.
 
     Raises:
         SettingsError: the text is not a source.
     """
     kind, _, rest = text.partition(":")
     if text == JOURNAL:
-        return replace(settings, inputs=())
+        return settings
     options: FolderInput | KafkaInput
     if kind == "folder" and rest:
         options = FolderInput(path=Path(rest).absolute())
     elif kind == "kafka" and rest.count("/") == 1 and all(rest.split("/")):
         server, topic = rest.split("/")
-        options = KafkaInput(brokers=(server,), topics=(topic,))
+        options = KafkaInput(brokers=(server,), topics=(topic,), copy=False)
     else:
         raise SettingsError(f"--source: '{text}' is not a source: {_EXPECTED}")
     pipeline = replace(settings.pipeline, runner="spark")

@@ -26,6 +26,7 @@ from sensorstream.journal.records import Effects
 from sensorstream.journal.takeover import PutOntology, PutRules
 from sensorstream.model.schema import Schema
 from sensorstream.processes.own_folders import own_folder
+from sensorstream.settings.endpoints import KafkaInput
 from sensorstream.settings.settings import Settings
 from sensorstream.spark.launch import STREAM_SETTINGS, spark_session
 from sensorstream.streaming.batch_figures import BatchFigures
@@ -67,7 +68,6 @@ class HistorySink:
         worked = monotonic()
         told = [pickle.loads(content) for content in table.column("effects").to_pylist()]
         parts: list[Effects] = [each for of_key in told for each in of_key]
-        entries = sum(len(each.statuses) for each in parts)
         stored = self._store.watermark()
         if not parts:
             return
@@ -79,13 +79,10 @@ class HistorySink:
             self._store.commit(merged(new), standings)
         else:
             self._store.place(standings)
-        loads = {
-            one.key: sum(len(each.statuses) for each in of_key)
-            for one, of_key in zip(changed, told, strict=True)
-        }
+        loads = {each.key: each.entries for each in changed}
         seconds = {"engines": worked - began, "store": monotonic() - worked}
         self._figures.stored(batch, loads, seconds)
-        self._told(entries, last)
+        self._told(sum(loads.values()), last)
 
 
 _CONFIGURATION: Final[Mapping[str, str]] = {
@@ -184,6 +181,12 @@ def prefixes_of(settings: Settings) -> dict[str, str]:
     return {each.name: each.iri for file in files for each in file.prefixes if each.name}
 
 
+def topics_of(settings: Settings) -> dict[str, KafkaInput]:
+    """The inputs whose messages stay in their topics, by name."""
+    kafka = ((e.name, e.options) for e in settings.inputs if isinstance(e.options, KafkaInput))
+    return {name: options for name, options in kafka if not options.copy}
+
+
 def _task(settings: Settings, url: str, store: PostgresStore) -> HostTask:
     last = store.last_seq()
     put = store.last_accepted(PutOntology.kind, last)
@@ -257,6 +260,8 @@ def _start(
             depth=str(settings.server.max_depth),
             batch=str(settings.pipeline.batch),
             parts=str(cores),
+            inputs=pickle.dumps(topics_of(settings)).hex(),
+            size=str(settings.server.max_message_bytes),
         )
         .load()
     )

@@ -7,15 +7,15 @@ import asyncio
 import pytest
 from prometheus_client import CollectorRegistry
 
-from sensorstream.inputs import intake as intake_module
 from sensorstream.inputs.intake import InputMetrics, Intake
+from sensorstream.settings import endpoints
 from tests.inputs.conftest import LIMIT, Journal
 
 
 def test_of_a_message_that_no_journal_could_store_the_beginning_is_kept(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(intake_module, "_MOST_KEPT", 2 * LIMIT)
+    monkeypatch.setattr(endpoints, "_MOST_KEPT", 2 * LIMIT)
     journal = Journal()
 
     async def hand_over() -> None:

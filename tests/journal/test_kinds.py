@@ -9,7 +9,7 @@ import pytest
 from sensorstream.errors import HistoryError
 from sensorstream.journal.entry import Entry
 from sensorstream.journal.kinds import KINDS, entry_of, new_record
-from sensorstream.journal.message import AnswerRule, PassTime, TakeMessage, Tick
+from sensorstream.journal.message import AnswerRule, PassTime, TakeMessage, TakeTopic, Tick
 from sensorstream.journal.notice import (
     ReadFunctions,
     ReportDamage,
@@ -18,7 +18,7 @@ from sensorstream.journal.notice import (
     ReportRefused,
     ReportSkip,
 )
-from sensorstream.journal.records import Record
+from sensorstream.journal.records import Record, TopicSlice
 from sensorstream.journal.registration import (
     PutWebhook,
     QueryStopped,
@@ -42,11 +42,13 @@ FAILED = f'{{"digest": "d1", "moment": {TOLD}, "failure": "é"}}'.encode()
 RULES = (
     '{"files": {"ü.rules": "b", "a.rules": ""}, "tables": {"t.csv": "a"}, "found": false}'.encode()
 )
+TOPIC = rb'[["\u00fc", 2, 3, 5]]'
 FUNCTIONS = '{"f.py": "12ü"}'
 REGISTERED = """{"query": "ASK {'ü'}", "by": "me", "replaces": true}""".encode()
 RECEIVER = b'{"url": "http://x/", "queries": ["q"], "format": "cloudevents", "by": "me"}'
 ENTRIES: list[tuple[Entry, str, bytes, str]] = [
     (TakeMessage(b"<a/>", "hall"), "message", b"<a/>", "hall"),
+    (TakeTopic("k", (TopicSlice("ü", 2, 3, 5),)), "topic", TOPIC, "k"),
     (Tick(b"17"), "tick", b"17", ""),
     (PassTime(17, 23), "time", b"17 23", ""),
     (AnswerRule(Answer("ü", "d1", MOMENT, (MOMENT, ()))), "answer", ANSWERED, "ü"),

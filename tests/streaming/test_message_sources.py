@@ -19,8 +19,8 @@ from tests.inputs.kafka_broker import KafkaBroker
 from tests.streaming.conftest import seen
 
 
-def test_the_journal_needs_no_input(settings: Settings) -> None:
-    assert with_source(settings, "journal").inputs == ()
+def test_the_journal_needs_no_other_input(settings: Settings) -> None:
+    assert with_source(settings, "journal") == settings
 
 
 def test_a_folder_is_an_input_that_ends_when_its_files_are_taken(
@@ -52,12 +52,15 @@ def test_another_text_is_refused(settings: Settings, text: str) -> None:
         with_source(settings, text)
 
 
-def test_a_topic_goes_into_the_journal_once(settings: Settings, database: str) -> None:
+def test_a_copied_topic_goes_into_the_journal_once(settings: Settings, database: str) -> None:
     broker = KafkaBroker()
     broker.produce("seen", [seen("north", n, (1, 2)) for n in range(3)])
     ours = replace(settings, history=replace(settings.history, url=database))
     for count in (3, 5):
         source = with_source(ours, f"kafka:{broker.address}/seen")
+        (one,) = source.inputs
+        assert isinstance(one.options, KafkaInput)
+        source = replace(source, inputs=(replace(one, options=replace(one.options, copy=True)),))
         with Application.open(source) as application, Inputs(application):
             deadline = monotonic() + 60
             while len(list(journal_rows(database, 0))) < count:

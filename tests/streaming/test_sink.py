@@ -25,11 +25,14 @@ class Frame:
     """As much of a data frame as the sink uses."""
 
     def __init__(self, *rows: Sequence[Effects]) -> None:
+        self._of_key = rows
         self._rows = [pickle.dumps(list(each)) for each in rows]
 
     def toArrow(self) -> pa.Table:  # noqa: N802 - Spark's name
-        keys = range(len(self._rows))
-        said = [pickle.dumps(EngineStanding(f"={key}", 1, Waits(), 5, 5)) for key in keys]
+        said = [
+            pickle.dumps(EngineStanding(f"={key}", 1, Waits(), 5, 5, len(each)))
+            for key, each in enumerate(self._of_key)
+        ]
         columns = {"effects": self._rows, "standing": said}
         return pa.table({name: pa.array(each, pa.binary()) for name, each in columns.items()})
 

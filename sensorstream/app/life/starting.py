@@ -22,7 +22,7 @@ from sensorstream.history.journal_rows import journal_rows, record_of
 from sensorstream.history.store import PostgresStore
 from sensorstream.journal.entry import Entry
 from sensorstream.journal.kinds import replay
-from sensorstream.journal.message import PassTime
+from sensorstream.journal.message import PassTime, TakeTopic
 from sensorstream.journal.records import Store
 from sensorstream.journal.registration import RegisterQuery, RemoveQuery
 from sensorstream.journal.takeover import PutOntology, PutRules
@@ -144,6 +144,11 @@ def tell_edited(files: Deployment | str, now: Deployment) -> None:
 
 def begin(store: PostgresStore, in_work: InWork, now: datetime) -> Start:
     """Find the beginning of the recovery; skip an entry that ends the process again and again."""
+    if store.last_accepted(TakeTopic.kind, store.last_seq()) is not None:
+        raise SettingsError(
+            "pipeline.runner: the journal has messages that stay in topics (copy = false), which "
+            'only engines on Spark read: expected "spark", or an empty database'
+        )
     start = find_start(store)
     death = in_work.open()
     if death is not None and skip_deadly(death, store, start, now):

@@ -485,9 +485,10 @@ class JournalWriter:
     ) -> tuple[Sequence[Record], Sequence[WaitingEntry]]:
         """Write entries to the journal; those that it can never hold are kept aside."""
         now, arrival = self._clock.now(), self._arrival.now()
+        last = self.seq
         records = [
-            new_record(waiting.entry, seq, now, arrival)
-            for seq, waiting in enumerate(group, self.seq + 1)
+            new_record(waiting.entry, last := last + waiting.entry.numbers, now, arrival)
+            for waiting in group
         ]
         try:
             self._store.append(records)
@@ -496,7 +497,7 @@ class JournalWriter:
                 self._refused.append((group[0], error))
                 return [], []
         else:
-            self.seq += len(records)
+            self.seq = last
             return records, group
         # One bad entry does not keep the others out.
         parts = [self.append([waiting]) for waiting in group]
