@@ -323,7 +323,12 @@ def archive_of(settings: Settings, url: str) -> Archive:
 )
 @_json_form
 @click.option("--csv", "form", flag_value="csv", help="The same as --format csv.")
-def sql(query: str, place: str, config: Path, form: str) -> None:
+@click.option(
+    "--output",
+    metavar="PATH",
+    help="On Spark: a folder or an address for the executors to write to: .parquet or .csv.",
+)
+def sql(query: str, place: str, config: Path, form: str, output: str | None) -> None:
     """Query the history in SQL, on PostgreSQL or Spark, or its archive.
 
     SQL is one SELECT, or "-" to read it from standard input; the tables are the views of the
@@ -332,6 +337,8 @@ def sql(query: str, place: str, config: Path, form: str) -> None:
     """
     if form == "arrow" and sys.stdout.isatty():
         raise click.UsageError("Arrow is binary: send it to a file (> answer.arrows) or a program")
+    if output is not None and place != "spark":
+        raise click.UsageError("--output: Spark's executors write it: add --on spark")
     text = sys.stdin.read() if query == "-" else query
     settings = load_settings(config)
     from sensorstream.history.read_only_sql import names_live
@@ -345,6 +352,8 @@ def sql(query: str, place: str, config: Path, form: str) -> None:
         if place == "history" and form in ("csv", "arrow"):
             _write(_streamed(settings, url, text, form))
             return
+        if output is not None:
+            ask = partial(on_spark, output=output)
         table = ask(settings, url, text)
     _show_table(table, form, settings)
 
@@ -375,8 +384,8 @@ def on_history(settings: Settings, url: str, text: str) -> SqlResult:
     return run_sql(url, text, timeout=limits.question_seconds, row_limit=limits.question_rows)
 
 
-def on_spark(settings: Settings, url: str, text: str) -> SqlResult:
-    """The answer of Spark over the history at ``url``."""
+def on_spark(settings: Settings, url: str, text: str, output: str | None = None) -> SqlResult:
+    """The answer of Spark over the history at ``url``, or where its executors have written it."""
     from sensorstream.reasoning.ontology import deployed_ontology
     from sensorstream.spark.bulk_sql import run_spark_sql
     from sensorstream.spark.history_snapshot import HistoryPlace
@@ -389,6 +398,7 @@ def on_spark(settings: Settings, url: str, text: str) -> SqlResult:
         at=settings.spark,
         timeout=settings.limits.question_seconds,
         row_limit=settings.limits.question_rows,
+        output=output,
     )
 
 
@@ -461,6 +471,11 @@ def jobs() -> None:
 @click.option("--at", metavar="TIME", help="SPARQL: what held at a time of the time line.")
 @click.option("--during", metavar="A/B", help="SPARQL: what held at any time from A to B.")
 @click.option("--plan", is_flag=True, help="Not the answer, but how Spark would find it.")
+@click.option(
+    "--output",
+    metavar="PATH",
+    help="A folder or an address below spark.results for Spark to write to: .parquet or .csv.",
+)
 def start(client: CommandClient, text: str, **how: Any) -> dict[str, Any]:
     """Put a question into the queue; prints the id of its job.
 

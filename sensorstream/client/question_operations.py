@@ -228,12 +228,15 @@ class QuestionCalls:
         at: str | None = None,
         during: str | None = None,
         plan: bool = False,
+        output: str | None = None,
     ) -> Options:
         """Put a long question to Spark into the server's queue; returns the job, with its ``id``.
         ``language`` is ``sql`` or ``sparql``. With ``plan`` the result is not the answer, but
-        Spark's plan for it: rows of ``part`` and ``text``.
+        Spark's plan for it: rows of ``part`` and ``text``. ``output`` is a folder or an address
+        for Spark's executors to write the answer to, as Parquet or CSV by the end of its name.
         """
-        return {"json": given(language=language, text=text, at=at, during=during, plan=plan)}
+        told = given(language=language, text=text, at=at, during=during, plan=plan, output=output)
+        return {"json": told}
 
     @operation("GET /jobs", "read", listed("jobs"))
     def jobs(self) -> None:

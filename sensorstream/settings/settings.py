@@ -469,6 +469,9 @@ class SparkSettings:
     conf: tuple[tuple[str, str], ...] = _setting(
         (), 'Settings of Spark, as { "spark.executor.memory" = "4g" }.'
     )
+    results: tuple[str, ...] = _setting(
+        (), "Folders and addresses below which jobs may write their answers; empty: nowhere."
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -526,6 +529,8 @@ class Settings:
             section = getattr(self, name)
             placed = replace(section, folder=self.folder / section.folder)
             object.__setattr__(self, name, placed)
+        results = (e if "://" in e else str(self.folder / e) for e in self.spark.results)
+        object.__setattr__(self, "spark", replace(self.spark, results=tuple(results)))
 
     @property
     def folder(self) -> Path:

@@ -29,6 +29,7 @@ from sensorstream.spark.history_snapshot import HistoryPlace, snapshot_of
 from sensorstream.spark.launch import spark_session
 from sensorstream.spark.numerics import register
 from sensorstream.spark.spark_relations import over_history
+from sensorstream.spark.written_answers import check_output, write_answer
 from sensorstream.sql.postgres.sql_reader import Catalog, Translated, translate, view_name
 from sensorstream.sql.postgres.sql_scope import BY_OID, PostgresType, SqlType
 
@@ -136,6 +137,7 @@ def run_spark_sql(
     at: SparkSettings,
     timeout: float,
     row_limit: int,
+    output: str | None = None,
 ) -> SqlResult:
     """Start Spark, answer one query of PostgreSQL's SQL over history, stop Spark.
 
@@ -147,6 +149,8 @@ def run_spark_sql(
         at: Spark's master and settings.
         timeout: seconds that PostgreSQL may take to plan the query.
         row_limit: the most rows returned.
+        output: a folder or an address for the executors to write all rows to; then the result is
+            one row that has it, and their number.
 
     Raises:
         QueryError: PostgreSQL refuses the text, Spark would answer it otherwise, or cannot.
@@ -158,8 +162,15 @@ def run_spark_sql(
     require("spark", "SQL on Spark")
     # Before the start of a JVM, which is not needed for a text that cannot be answered.
     prepared = prepare(place.url, text, timeout=timeout)
+    if output is not None:
+        check_output(output)
+    views = view_definitions(schema, timeline)
     with spark_session(at) as spark:
-        return ask(spark, place, view_definitions(schema, timeline), prepared, row_limit=row_limit)
+        if output is None:
+            return ask(spark, place, views, prepared, row_limit=row_limit)
+        with answering(spark, place, views, prepared) as frame:
+            written = write_answer(frame.toDF(*prepared.names), output)
+        return SqlResult(("output", "rows"), ((output, written),), truncated=False)
 
 
 def ask(

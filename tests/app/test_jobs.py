@@ -62,6 +62,8 @@ class Answering(WorkerProcess):
             if cancelled():
                 raise JobCancelled("the question was cancelled")
             time.sleep(0.005)
+        if question.output is not None:
+            return 7
         if question.text == "die" or self.dead:
             self.dead = True
             raise LostJob("it ended")
@@ -84,9 +86,10 @@ class Ready(JobRunner):
         )
         self.started: list[Answering] = []
 
-    def check(self, question: JobText) -> None:
+    def check(self, question: JobText) -> JobText:
         if question.text == "wrong":
             raise QueryError("it is wrong")
+        return question if question.output is None else replace(question, output="/r/full.csv")
 
     def start(self, scratch: Path) -> Answering:
         self.started.append(Answering())
@@ -141,6 +144,15 @@ def test_a_job_that_fails_keeps_its_error_and_its_place(jobs: Jobs, tmp_path: Pa
     assert (str(kept.error), kept.error.code) == ("query:1:2: division by zero", "query")
     with pytest.raises(QueryError, match="wrong"):
         start(jobs, "wrong")
+
+
+def test_an_answer_that_spark_wrote_is_named_and_not_kept(jobs: Jobs) -> None:
+    job = jobs.submit(JobText("sql", "a", output="full.csv"))
+    done = ended(jobs, job.id)
+    assert (done.state, done.rows, done.bytes) == ("done", 7, None)
+    assert done.question.output == "/r/full.csv"
+    with pytest.raises(UnknownJob, match=r"wrote the answer to /r/full\.csv: read it there"):
+        jobs.answer(job.id)
 
 
 def test_no_more_wait_than_may_and_what_waits_or_runs_can_be_deleted(

@@ -86,7 +86,7 @@ def gone(processes: list[psutil.Process]) -> None:
 
 @pytest.fixture(scope="module")
 def config(tmp_path_factory: pytest.TempPathFactory, new_database: Callable[[], str]) -> Path:
-    return make_workspace(
+    config = make_workspace(
         tmp_path_factory.mktemp("jobs"),
         TEMPLATES["tracking"],
         {
@@ -96,6 +96,9 @@ def config(tmp_path_factory: pytest.TempPathFactory, new_database: Callable[[], 
             "spark": {"master": "local[2]"},
         },
     )
+    text = config.read_text()
+    config.write_text(text.replace("[spark]\n", '[spark]\nresults = ["results"]\n'))
+    return config
 
 
 @pytest.fixture(scope="module")
@@ -189,6 +192,28 @@ def test_a_job_may_ask_for_the_plan_instead_of_the_answer(served: Deployment) ->
         assert "== Physical Plan ==" in told["plan"]
     answer = served.client.post("/jobs", json={"language": "sql", "text": "select x", "plan": True})
     assert answer.status_code == 400
+
+
+@pytest.mark.usefixtures("done")
+def test_spark_writes_an_answer_below_a_folder_of_the_settings(served: Deployment) -> None:
+    folder = served.config.parent / "results" / "rows.parquet"
+    found = served.ended(served.start(ROWS, output="rows.parquet"))
+    assert (found["output"], found["error"], found["bytes"]) == (str(folder), None, None)
+    written = pyarrow.parquet.read_table(folder)
+    assert found["rows"] == written.num_rows == MESSAGES
+    assert written["seq"].to_pylist() == sorted(written["seq"].to_pylist(), reverse=True)
+    answer = served.result(found["id"], PARQUET)
+    assert answer.status_code == 404
+    assert f"Spark wrote the answer to {folder}" in answer.json()["detail"]
+    for output, reason in (
+        ("rows.parquet", "is there already"),
+        (f"{served.config.parent}/rows.csv", "expected a name below"),
+    ):
+        answer = served.client.post(
+            "/jobs", json={"language": "sql", "text": ROWS, "output": output}
+        )
+        assert answer.status_code == 400
+        assert reason in answer.json()["detail"]
 
 
 def test_what_is_wrong_with_a_text_is_said_before_it_waits(served: Deployment) -> None:

@@ -1,8 +1,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import nullcontext
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pyarrow.parquet
 import pytest
 
 from sensorstream.errors import Position, QueryError
@@ -10,7 +13,9 @@ from sensorstream.history.read_only_sql import SqlResult, run_sql
 from sensorstream.history.view_definitions import View, view_definitions
 from sensorstream.model.schema import Schema
 from sensorstream.model.timeline import Timeline
-from sensorstream.spark.bulk_sql import answering, ask, prepare
+from sensorstream.settings.settings import SparkSettings
+from sensorstream.spark import bulk_sql
+from sensorstream.spark.bulk_sql import answering, ask, prepare, run_spark_sql
 from sensorstream.spark.history_snapshot import HistoryPlace
 
 if TYPE_CHECKING:
@@ -62,6 +67,35 @@ def test_the_row_limit_cuts_off_and_says_so(
     prepared = prepare(place.url, "select seq from messages order by seq", timeout=300)
     answer = ask(spark, place, views, prepared, row_limit=2)
     assert answer == SqlResult(("seq",), ((1,), (2,)), truncated=True)
+
+
+def test_the_executors_write_all_rows_to_an_output(
+    spark: SparkSession,
+    place: HistoryPlace,
+    schema: Schema,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(bulk_sql, "spark_session", lambda _: nullcontext(spark))
+
+    def ask(output: str) -> SqlResult:
+        return run_spark_sql(
+            place,
+            "select seq as n, id from messages order by seq",
+            schema=schema,
+            timeline=Timeline.DATETIME,
+            at=SparkSettings(),
+            timeout=300,
+            row_limit=1,
+            output=output,
+        )
+
+    output = str(tmp_path / "with space.parquet")
+    assert ask(output) == SqlResult(("output", "rows"), ((output, 20),), truncated=False)
+    written = pyarrow.parquet.read_table(output)
+    assert written["n"].to_pylist() == list(range(1, 21))
+    with pytest.raises(QueryError, match="is there already"):
+        ask(output)
 
 
 def test_no_relation_of_unknown_size_is_copied_to_every_task(

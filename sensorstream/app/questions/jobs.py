@@ -28,6 +28,7 @@ from sensorstream.errors import (
 from sensorstream.model.schema import Schema
 from sensorstream.spark.jobs.spark_messages import JobText, SparkProgress
 from sensorstream.spark.jobs.spark_worker_process import JobRunner, WorkerProcess
+from sensorstream.spark.written_answers import remove_unfinished
 
 QUEUED: Final = "queued"
 RUNNING: Final = "running"
@@ -94,6 +95,7 @@ class JobFolder:
                 _LOG.warning("job %s is lost: %s", job.id, told.message)
                 found[number] = replace(job, state=FAILED, ended_at=now, progress=None, error=told)
                 self.clear(job.id)
+                remove_unfinished(job.question.output)
                 self.save(found[number])
         return found
 
@@ -224,7 +226,7 @@ class Jobs:
             HistoryError: the history cannot be reached.
         """
         self._check_room()
-        self._runner.check(question)
+        question = self._runner.check(question)
         job = Job(f"job_{token_hex(8)}", question, on, QUEUED, self._clock.now())
         with self._changed:
             self._check_room()
@@ -267,6 +269,8 @@ class Jobs:
             raise job.error
         if not job.ended:
             raise UnfinishedJob(f"the job is {job.state}: ask again when it is done")
+        if job.question.output is not None:
+            raise UnknownJob(f"Spark wrote the answer to {job.question.output}: read it there")
         try:
             return JobAnswer(job.question, self._folder.answer_file(job_id).open("rb"))
         except FileNotFoundError:
@@ -342,10 +346,12 @@ class Jobs:
                 told,
                 lambda: job.id not in self._jobs,
             )
-        except JobCancelled:
-            self._folder.remove(job.id)
         except SensorStreamError as error:
-            self._end(job, error)
+            remove_unfinished(job.question.output)
+            if isinstance(error, JobCancelled):
+                self._folder.remove(job.id)
+            else:
+                self._end(job, error)
         else:
             self._end(job, None, rows)
 
@@ -375,7 +381,8 @@ class Jobs:
             if job.id not in self._jobs:
                 self._folder.remove(job.id)
                 return
-            size = None if error else self._folder.answer_file(job.id).stat().st_size
+            kept = error is None and job.question.output is None
+            size = self._folder.answer_file(job.id).stat().st_size if kept else None
             self._jobs[job.id] = ended = replace(
                 self._jobs[job.id],
                 state=DONE if error is None else FAILED,

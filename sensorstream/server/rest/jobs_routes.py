@@ -45,6 +45,12 @@ class JobRequest(AskedBody):
     plan: bool = Field(
         default=False, description="not the answer, but how Spark would find it: `part`, `text`"
     )
+    output: str | None = Field(
+        default=None,
+        max_length=1024,
+        description="a folder or an address below `spark.results` for Spark's executors to write "
+        "the answer to, as Parquet or CSV by the end of its name",
+    )
 
 
 class ProgressBody(BaseModel):
@@ -68,6 +74,7 @@ class JobBody(BaseModel):
     at: str | None
     during: str | None
     plan: bool
+    output: str | None = Field(default=None, description="where Spark writes the answer")
     state: str = Field(description="queued, running, done or failed")
     submitted_at: datetime
     started_at: datetime | None
@@ -91,7 +98,7 @@ def start(app: App, body: JobRequest, response: Response) -> JobBody:
 
     A text that cannot be answered is refused at once.
     """
-    question = JobText(body.language, body.text, body.at, body.during, body.plan)
+    question = JobText(body.language, body.text, body.at, body.during, body.plan, body.output)
     job = app.jobs.submit(question, body.on)
     response.headers["Location"] = f"/jobs/{job.id}"
     return _body(job)

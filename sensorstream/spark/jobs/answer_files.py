@@ -9,9 +9,12 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Final, cast
+
+from sqlglot import exp
 
 from sensorstream.errors import SparkError
 from sensorstream.history.asking.answer_formats import ARROW, CSV, PARQUET
@@ -66,9 +69,30 @@ def write_table(answer: DataFrame, names: Sequence[str], folder: Path) -> int:
 
 def write_terms(answer: DataFrame, query: SqlQuery, folder: Path) -> int:
     """Write the answer to a SPARQL query, as :func:`write_table`; ``query`` says what it means."""
+    _, batches = _computed(answer, folder)
+    schema, converted = _as_terms(query)
+    return _keep(batches, schema, converted, folder)
+
+
+def term_rows(answer: DataFrame, query: SqlQuery) -> DataFrame:
+    """The answer to a SPARQL query as a data frame, computed where its rows are."""
+    schema, converted = _as_terms(replace(query, tree=exp.Select()))
+
+    def told(batches: Iterator[pyarrow.RecordBatch]) -> Iterator[pyarrow.RecordBatch]:
+        return (converted(each) for each in batches if each.num_rows)
+
+    columns = ", ".join(
+        f"`{each.name}` {'boolean' if query.form == 'ASK' else 'string'}" for each in schema
+    )
+    return answer.toDF(*(f"c{n}" for n in range(len(answer.columns)))).mapInArrow(told, columns)
+
+
+def _as_terms(
+    query: SqlQuery,
+) -> tuple[pyarrow.Schema, Callable[[pyarrow.RecordBatch], pyarrow.RecordBatch]]:
+    """The columns of an answer, and what makes them of a batch of its SQL."""
     import pyarrow as pa
 
-    _, batches = _computed(answer, folder)
     metadata = {_FORM: query.form.encode()}
     if query.form == "ASK":
         names, kind = ["boolean"], pa.bool_()
@@ -86,7 +110,7 @@ def write_terms(answer: DataFrame, query: SqlQuery, folder: Path) -> int:
             columns = _columns(found.rows, len(names))
         return pa.record_batch([pa.array(each, kind) for each in columns], schema=schema)
 
-    return _keep(batches, schema, converted, folder)
+    return schema, converted
 
 
 def write_plan(parts: Mapping[str, str], folder: Path) -> int:

@@ -31,7 +31,7 @@ class Task:
 @dataclass(frozen=True, slots=True)
 class JobText:
     """A question as it was asked: ``sql``, or ``sparql`` perhaps with a valid time; with ``plan``
-    Spark only plans the answer.
+    Spark only plans the answer. ``output`` is where Spark's executors write it.
     """
 
     language: str
@@ -39,6 +39,7 @@ class JobText:
     at: str | None = None
     during: str | None = None
     plan: bool = False
+    output: str | None = None
 
     @property
     def has_terms(self) -> bool:

@@ -32,13 +32,14 @@ from sensorstream.processes.question_messages import (
 )
 from sensorstream.spark import bulk_sql
 from sensorstream.spark.bulk_sql import prepare
-from sensorstream.spark.jobs.answer_files import write_plan, write_table, write_terms
+from sensorstream.spark.jobs.answer_files import term_rows, write_plan, write_table, write_terms
 from sensorstream.spark.jobs.spark_messages import SPARQL, JobQuestion, SparkProgress, Task
 from sensorstream.spark.launch import spark_session
 from sensorstream.spark.sparql import spark_query as sparql
+from sensorstream.spark.written_answers import below_one_of, write_answer
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
 _LOOK: Final = 0.3
 """Seconds between two looks at a running question."""
@@ -169,6 +170,8 @@ class _Running(Thread):
             if self._asked.text.plan:
                 parts = {"sql": prepared.query.text, "plan": bulk_sql.plan_text(answer)}
                 return write_plan(parts, self._asked.folder)
+            if self._asked.text.output is not None:
+                return self._written(answer.toDF(*prepared.names))
             return write_table(answer, prepared.names, self._asked.folder)
 
     def _sparql(self) -> int:
@@ -178,7 +181,14 @@ class _Running(Thread):
             plan = sparql.plan_of(self._spark, task.place, question)
             return write_plan(asdict(plan), self._asked.folder)
         with sparql.answering(self._spark, task.place, question) as (query, answer):
+            if asked.output is not None:
+                return self._written(term_rows(answer, query))
             return write_terms(answer, query, self._asked.folder)
+
+    def _written(self, answer: DataFrame) -> int:
+        # Since the job was submitted a link may have come.
+        output = below_one_of(self._asked.text.output or "", self._task.at.results)
+        return write_answer(answer, output)
 
     def _because(self, error: SensorStreamError) -> SensorStreamError:
         broken = isinstance(error, SparkError) and "SPARK_JOB_CANCELLED" not in error.message

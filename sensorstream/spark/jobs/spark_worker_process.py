@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import count
 from pathlib import Path
 from time import monotonic
@@ -22,6 +23,7 @@ from sensorstream.processes.question_messages import (
     QuestionBegun,
 )
 from sensorstream.spark.jobs.spark_messages import SPARQL, JobQuestion, JobText, SparkProgress, Task
+from sensorstream.spark.written_answers import below_one_of
 
 _LOOK: Final = 0.2
 """Seconds between two looks whether a question is to be cancelled."""
@@ -127,8 +129,9 @@ class JobRunner:
     def __init__(self, task: Task) -> None:
         self._task = task
 
-    def check(self, question: JobText) -> None:
-        """Refuse a question that cannot be answered before it waits for Spark; no JVM is started.
+    def check(self, question: JobText) -> JobText:
+        """The question, with the full name of its output. Refuse what cannot be answered before it
+        waits for Spark; no JVM is started.
 
         Raises:
             QueryError, UnsupportedQuery: it cannot be answered, with the place.
@@ -137,6 +140,11 @@ class JobRunner:
         """
         require("spark", "a question to Spark")
         task = self._task
+        if question.output is not None:
+            if question.plan:
+                raise QueryError("output: a plan has none: leave it out")
+            full = below_one_of(question.output, task.at.results)
+            question = replace(question, output=full)
         # The translation is loaded with the first question, because most servers get none.
         if question.language == SPARQL:
             from sensorstream.spark.sparql.spark_query import check
@@ -144,7 +152,7 @@ class JobRunner:
             check(
                 read_question(question.text, task.timeline, at=question.at, during=question.during)
             )
-            return
+            return question
         for name, value in (("at", question.at), ("during", question.during)):
             if value is not None:
                 raise QueryError(
@@ -153,6 +161,7 @@ class JobRunner:
         from sensorstream.spark.bulk_sql import prepare
 
         prepare(task.place.url, question.text, timeout=task.timeout)
+        return question
 
     def start(self, scratch: Path) -> WorkerProcess:
         """A process whose Spark starts; ``scratch`` is for its files."""

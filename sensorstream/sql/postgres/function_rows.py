@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from typing import Final, TypeAlias
 
 from sqlglot import exp
@@ -338,6 +339,12 @@ def null_if(call: ListedCall, given: Sequence[TypedSql], _: SqlScope) -> TypedSq
     left, right = common(given, call.node)
     text = "CASE WHEN :a = :b THEN NULL ELSE :c END"
     return spark(text, first.type, left.tree, right.tree, first.tree)
+
+
+def grouping(_call: ListedCall, given: Sequence[TypedSql], _scope: SqlScope) -> TypedSql:
+    """``grouping``: a bit for each key, that of the last one the lowest."""
+    bits = [spark("CAST(GROUPING(:a) AS INT)", INTEGER, each.tree) for each in given]
+    return reduce(lambda high, low: spark("(2 * :a + :b)", INTEGER, high.tree, low.tree), bits)
 
 
 def mean(call: ListedCall, given: Sequence[TypedSql], _: SqlScope) -> TypedSql:

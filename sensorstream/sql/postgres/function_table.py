@@ -220,7 +220,7 @@ PLAIN: Final[Table] = {
         then="CAST(:a AS TIMESTAMP_NTZ)",
     )
     + row(MOMENT, "DATE_TRUNC", _UNIT, AS_MOMENT),
-    "grouping": row(INTEGER, "CAST(GROUPING(:a) AS INT)", ANY),
+    "grouping": row(INTEGER, bodies.grouping, ANY, optional=MANY),
 }
 
 _DISPERSED: Final = Of((PostgresType.DOUBLE,), why=_INEXACT)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import chain, combinations, product
 from typing import Final
 
 from sqlglot import exp
@@ -25,6 +26,7 @@ from sensorstream.sql.sql_fragments import united as combined
 
 _RANK: Final = "sensorstream_rank"
 _ORDER: Final = "sensorstream_order_"
+_KEPT: Final = "sensorstream_kept"
 _CLAUSES: Final = (
     "expressions", "from_", "joins", "where", "group", "having", "order", "limit", "offset",
     "distinct", "windows", "with_", "operation_modifiers", "kind", "hint",
@@ -110,21 +112,20 @@ def _select(node: exp.Select, scope: SqlScope) -> tuple[exp.Expr, Outputs]:
         for name, value in zip(names, values, strict=True)
     ]
     built.set("expressions", items)
-    group, distinct = node.args.get("group"), node.args.get("distinct")
-    if group:
-        built.set("group", _group_by(group, dict(outputs), scope))
     columns = tuple(zip(names, (each.type for each in values), strict=True))
-    totals = _empty_sets(group)
-    if distinct is not None and totals:
-        raise refused(node, "with a total over no rows, DISTINCT is not on the list")
+    group, distinct = node.args.get("group"), node.args.get("distinct")
+    sets = _grouping_sets(group, dict(outputs), scope) if group else [()]
+    plain = not group or (len(sets) == 1 and sets[0] != ())
+    if plain and group:
+        built.set("group", exp.Group(expressions=list(sets[0])))
     if distinct is not None and distinct.args.get("on"):
         return _first_of_each(node, built, names, scope), columns
     if distinct is not None:
         for each in values:
             uncompared(each, distinct)
         built.set("distinct", exp.Distinct())
-    whole = _with_totals(node, built, totals) if totals else built
-    _order_result(node, whole, columns, scope, by_values=not totals)
+    whole = built if plain else _by_sets(node, built, sets)
+    _order_result(node, whole, columns, scope, by_values=plain)
     return whole, columns
 
 
@@ -232,9 +233,13 @@ def _named(tree: exp.Expr, columns: Outputs) -> exp.Expr:
     )
 
 
-def _group_by(group: exp.Expr, outputs: Mapping[str, exp.Expr], scope: SqlScope) -> exp.Group:
-    """The keys of a query; those that are names of its columns are what these show."""
-    only(group, "expressions")
+def _grouping_sets(
+    group: exp.Expr, outputs: Mapping[str, exp.Expr], scope: SqlScope
+) -> list[tuple[exp.Expr, ...]]:
+    """The sets of keys by which a query groups; keys that are names of its columns are what these
+    show.
+    """
+    only(group, "expressions", "all")
 
     def read(each: exp.Expr) -> exp.Expr:
         if isinstance(each, exp.Column) and not each.table and each.name in outputs:
@@ -245,66 +250,79 @@ def _group_by(group: exp.Expr, outputs: Mapping[str, exp.Expr], scope: SqlScope)
         uncompared(value, each)
         return value.tree.copy()
 
-    def several(each: exp.Expr) -> exp.Expr:
-        match each:
-            case exp.Rollup() | exp.Cube():
-                return type(each)(expressions=list(map(read, each.expressions)))
+    def sets(part: exp.Expr) -> list[tuple[exp.Expr, ...]]:
+        match part:
             case exp.GroupingSets():
-                sets = [
-                    one.expressions if isinstance(one, exp.Tuple) else [one.unnest()]
-                    for one in each.expressions
-                ]
-                return exp.GroupingSets(
-                    expressions=[exp.Tuple(expressions=list(map(read, one))) for one in sets]
-                )
+                return [one for each in part.expressions for one in sets(each)]
+            case exp.Rollup() | exp.Cube():
+                keys = [sets(each)[0] for each in part.expressions]
+                sizes = range(len(keys), -1, -1)
+                if isinstance(part, exp.Rollup):
+                    chosen = [tuple(keys[:size]) for size in sizes]
+                else:
+                    chosen = [one for size in sizes for one in combinations(keys, size)]
+                return [tuple(chain(*each)) for each in chosen]
+            case exp.Tuple():
+                return [tuple(read(each.unnest()) for each in part.expressions)]
             case _:
-                return read(each)
+                return [(read(part.unnest()),)]
 
-    return exp.Group(expressions=list(map(several, group.expressions)))
-
-
-def _empty_sets(group: exp.Expr | None) -> int:
-    """The number of empty sets among those that a query groups by."""
-    if group is None:
-        return 0
-    found = 1
-    for each in group.expressions:
-        if isinstance(each, exp.GroupingSets):
-            found *= sum(
-                isinstance(one, exp.Tuple) and not one.expressions for one in each.expressions
-            )
-        elif not isinstance(each, exp.Rollup | exp.Cube):
-            found = 0
-    return found
+    found = [tuple(dict.fromkeys(chain(*each))) for each in product(*map(sets, group.expressions))]
+    # GROUP BY DISTINCT
+    once = group.args.get("all") is False
+    return list({frozenset(each): each for each in found}.values()) if once else found
 
 
-def _with_totals(node: exp.Select, built: exp.Select, times: int) -> exp.Expr:
-    """Add the totals that a grouped SELECT for Spark lacks if it has no rows to group.
+def _by_sets(
+    node: exp.Select, built: exp.Select, sets: Sequence[tuple[exp.Expr, ...]]
+) -> exp.Select:
+    """A SELECT for Spark that groups by sets of keys; ``built`` is the same without GROUP BY.
+
+    HAVING is a column of a query below, because Spark finds no keys there. Over no rows Spark gives
+    no totals, which are added.
 
     Raises:
-        QueryError: they cannot be told apart from the groups.
+        QueryError: it has a window.
     """
-    if any(each.find(exp.Window) for each in built.expressions):
+    keys = list(dict.fromkeys(chain(*sets)))
+    totals = sum(not each for each in sets)
+    having, clause, distinct = (built.args.get(each) for each in ("having", "with_", "distinct"))
+    if any(each.find(exp.Window) for each in built.expressions) and (totals or having):
         raise refused(
-            node.args["group"],
-            "over no rows Spark has no total: compute OVER in a query around this one",
+            node.args["group"], "compute OVER in a query around this one, not beside a total"
         )
-    clause = built.args.get("with_")
-    built.set("with_", None)
-    total = _total(built)
-    whole = combined([built, *(total.copy() for _ in range(times))])
+    for each in ("having", "with_", "distinct"):
+        built.set(each, None)
+    names = [each.alias for each in built.expressions]
+    places = [f"{_ORDER}{number}" for number in range(len(names))]
+    if having is not None:
+        built.append("expressions", exp.alias_(having.this, _KEPT, quoted=True))
+        places.append(_KEPT)
+    total = _total(built, keys)
+    if keys:
+        told = [exp.Tuple(expressions=[key.copy() for key in each]) for each in sets]
+        built.set("group", exp.Group(expressions=[exp.GroupingSets(expressions=told)]))
+    inner = combined([*([built] if keys else []), *(total.copy() for _ in range(totals))])
+    alias = exp.TableAlias(
+        this=exp.to_identifier("grouped", quoted=True),
+        columns=[exp.to_identifier(each, quoted=True) for each in places],
+    )
+    whole = exp.Select(
+        expressions=[
+            exp.alias_(exp.column(place, quoted=True), name, quoted=True)
+            for place, name in zip(places, names, strict=False)
+        ],
+        from_=exp.From(this=exp.Subquery(this=inner, alias=alias)),
+    )
+    if having is not None:
+        whole.set("where", exp.Where(this=exp.column(_KEPT, quoted=True)))
     whole.set("with_", clause)
+    whole.set("distinct", distinct)
     return whole
 
 
-def _total(built: exp.Select) -> exp.Select:
-    """The one row over no rows: no key has a value."""
-    keys = {
-        column
-        for each in built.args["group"].expressions
-        for one in each.expressions
-        for column in (one.expressions if isinstance(one, exp.Tuple) else [one])
-    }
+def _total(built: exp.Select, keys: Sequence[exp.Expr]) -> exp.Select:
+    """The row over all rows, in which no key has a value; with keys, only over no rows."""
 
     def alone(part: exp.Expr) -> exp.Expr:
         if part in keys:
@@ -312,12 +330,10 @@ def _total(built: exp.Select) -> exp.Select:
         return exp.Literal.number(1) if isinstance(part, exp.Grouping) else part
 
     total = built.copy()
-    total.set("group", None)
     total.set("expressions", [each.transform(alone) for each in total.expressions])
-    nothing = exp.EQ(this=exp.Count(this=exp.Star()), expression=exp.Literal.number(0))
-    having = total.args.get("having")
-    test = nothing if having is None else exp.and_(having.this.transform(alone), nothing)
-    total.set("having", exp.Having(this=test))
+    test = exp.EQ if keys else exp.GTE
+    count = test(this=exp.Count(this=exp.Star()), expression=exp.Literal.number(0))
+    total.set("having", exp.Having(this=count))
     return total
 
 

@@ -481,6 +481,23 @@ select awake, has_location, count(*) as n from human where x > 100000 group by a
 
 select x % 2 as k, count(*) as n from human where x > 0 group by rollup (x % 2) order by k, n
 
+select 1 as n, max(x) as m, grouping(awake, has_location) as g from human where x > 100000 group by cube (awake, has_location) having grouping(awake) = 1 order by 1
+
+select awake, has_location, grouping(has_location, awake) as g, count(*) as n from human group by grouping sets (rollup ((awake, has_location)), cube (awake, has_location), awake) having count(*) > 20 order by 3, 4, 2, 1
+
+select distinct awake, count(*) > 20 as n, count(*) > 20 as n from human group by rollup (awake, has_location) having max(x) > 3 order by awake, 2
+
+select awake, has_location, count(*) as n from human group by distinct rollup (awake, has_location), rollup ((has_location)) order by n, 1, 2
+
+select count(*) as n, max(x) as m from human where x > 100000 group by (), grouping sets ((), ()) order by n
+
+select 1 as n from human group by () having count(*) > 3 order by n
+
+select awake, rank() over (order by count(*)) as r from human group by grouping sets ((awake), (has_location)) order by r, awake
+
+-- refused: by name or number
+select x from human group by grouping sets ((awake), (x)) order by grouping(x)
+
 -- refused: compute OVER in a query around
 select awake, count(*) as n, row_number() over (order by count(*)) as r from human group by rollup (awake)
 
