@@ -22,7 +22,7 @@ from socket import socket
 from typing import Final, NoReturn
 
 from sensorstream.app.control.rule_files import with_rule_sets
-from sensorstream.app.control.wiring import Deployment, Substitutes, read_deployment
+from sensorstream.app.control.wiring import Deployment, Substitutes, read_deployment, unpacked
 from sensorstream.app.life.process_memory import spare_what_stays
 from sensorstream.clock import SystemClock
 from sensorstream.errors import SparkError
@@ -131,8 +131,10 @@ def deployment_of(task: HostTask) -> Deployment:
     """The deployment, with the ontology and the rules that were put in force.
 
     Raises:
-        SensorStreamError: a file of the deployment is not valid on this machine.
+        SensorStreamError: a file of the deployment is not valid.
     """
+    if task.shipped:
+        return unpacked(task.shipped)
     put = task.ontology
     ontology = None if put is None else parse_put(task.settings.ontology, *put)
     if task.rules is None:

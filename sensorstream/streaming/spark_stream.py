@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from time import monotonic
 from typing import TYPE_CHECKING, Final
 
-from sensorstream.app.control.wiring import read_rules, runner_of, version_of
+from sensorstream.app.control.wiring import read_rules, runner_of, shipped, version_of
 from sensorstream.errors import HistoryError, SettingsError, SparkError
 from sensorstream.history.database import engine as database_engine
 from sensorstream.history.effects_writer import Standings, Writes, claim
@@ -131,7 +131,7 @@ def running_stream(settings: Settings, url: str, told: Told) -> Iterator[Running
     """Start Spark and the pipeline, over the history at ``url``; it ends with the block.
 
     Args:
-        settings: those of the deployment; every executor must find its files in the same places.
+        settings: those of the deployment, whose files are sent to the executors.
         url: every executor must reach it.
         told: gets the number of entries of each batch that is stored, and its last entry.
 
@@ -154,6 +154,7 @@ def running_stream(settings: Settings, url: str, told: Told) -> Iterator[Running
             version = version_of(deployment, store.watermark(), store.last_moment())
             store.record_ontology(version)
         prefixes = prefixes_of(settings)
+        task = replace(task, ontology=None, rules=None, shipped=shipped(deployment))
         key_reader(settings.pipeline.key, prefixes, settings.server.max_depth)
         check_folder(settings, store)
         sockets = stack.enter_context(own_folder("sensorstream-stream-"))

@@ -31,13 +31,16 @@ class EnginePlace:
 
 @dataclass(frozen=True, slots=True)
 class HostTask:
-    """The task of a host. ``ontology`` and its media type, and ``rules``, were put by entries."""
+    """The task of a host. ``ontology`` and its media type, and ``rules``, were put by entries.
+    ``shipped`` is the deployment with them, for a machine without its files.
+    """
 
     settings: Settings
     url: str
     ontology: tuple[bytes, str] | None
     secret: bytes
     rules: PutRules | None = None
+    shipped: bytes = b""
 
 
 @dataclass(frozen=True, slots=True)
