@@ -453,7 +453,7 @@ class AlertSettings:
 
 SPARK_OWN: Final = frozenset(
     {
-        *("spark.master", "spark.app.name", "spark.python.daemon.module"),
+        *("spark.master", "spark.remote", "spark.app.name", "spark.python.daemon.module"),
         *("spark.sql.ansi.enabled", "spark.sql.session.timeZone"),
         *("spark.sql.redaction.options.regex", "spark.sql.streaming.stateStore.providerClass"),
     }
@@ -487,8 +487,10 @@ class PipelineSettings:
         "source", "On Spark, an engine for each value of: source, or an XPath into the messages."
     )
     batch: int = _setting(20_000, "On Spark, the most messages of a batch.")
-    folder: Path = _setting(
-        DATA_FOLDER / "stream", "Where Spark keeps the engines' state; on a cluster, a shared one."
+    folder: Path | str = _setting(
+        DATA_FOLDER / "stream",
+        "Where Spark keeps the engines' state: a folder, or an address such as s3a://bucket/state; "
+        "on a cluster, a shared one.",
     )
 
 
@@ -527,8 +529,9 @@ class Settings:
         # Also of settings that no file was read for: never below where a program happens to run.
         for name in ("history", "archive", "pipeline"):
             section = getattr(self, name)
-            placed = replace(section, folder=self.folder / section.folder)
-            object.__setattr__(self, name, placed)
+            if isinstance(section.folder, Path):
+                placed = replace(section, folder=self.folder / section.folder)
+                object.__setattr__(self, name, placed)
         results = (e if "://" in e else str(self.folder / e) for e in self.spark.results)
         object.__setattr__(self, "spark", replace(self.spark, results=tuple(results)))
 

@@ -338,6 +338,10 @@ def _path(given: object, folder: Path) -> Path:
     return folder / given
 
 
+def _place(given: object, folder: Path) -> Path | str:
+    return given if isinstance(given, str) and _ADDRESS.match(given) else _path(given, folder)
+
+
 def _text(given: object, _folder: Path) -> str:
     if isinstance(given, bool) or not isinstance(given, str | int | float):
         raise TypeError("expected a text in quotes")
@@ -379,6 +383,7 @@ _READERS: Final[Mapping[str, Callable[[object, Path], object]]] = {
     "tuple[Network, ...]": _networks,
     "tuple[tuple[str, str], ...]": _spark_conf,
     "Path": _path,
+    "Path | str": _place,
     "Path | None": lambda given, folder: None if given == "" else _path(given, folder),
     "str": _text,
     "int": _whole,

@@ -28,6 +28,7 @@ from sensorstream.settings.settings import SparkSettings
 from sensorstream.spark.history_snapshot import HistoryPlace, snapshot_of
 from sensorstream.spark.launch import spark_session
 from sensorstream.spark.numerics import register
+from sensorstream.spark.spark_failures import report_of, sentence
 from sensorstream.spark.spark_relations import over_history
 from sensorstream.spark.written_answers import check_output, write_answer
 from sensorstream.sql.postgres.sql_reader import Catalog, Translated, translate, view_name
@@ -254,14 +255,14 @@ def spark_errors() -> Iterator[None]:
         yield
     except (PySparkException, Py4JError) as error:
         # While an answer is fetched in batches, PySpark knows some of Spark's errors as Py4J's.
-        if "FILE_NOT_EXIST" in str(error):
+        if "FILE_NOT_EXIST" in report_of(error):
             raise ArchiveError(f"the archive has changed: {_reason(error)}") from error
         if isinstance(error, PySparkException):
             raise QueryError(f"Spark: {_reason(error)}") from error
         cause = _cause(error) if isinstance(error, Py4JJavaError) else None
         if cause is not None:
             raise QueryError(f"Spark: {_reason(cause)}") from error
-        raise SparkError(f"Spark broke down: {_innermost(error)}") from error
+        raise SparkError(f"Spark broke down: {sentence(error)}") from error
 
 
 def prepare_session(spark: SparkSession) -> None:
@@ -297,28 +298,18 @@ def _plain(value: object) -> object:
 
 def _cause(error: Py4JJavaError) -> Exception | None:
     """The error of the query inside one of Spark, such as that a task could not be finished."""
+    from py4j.protocol import Py4JError
     from pyspark.errors.exceptions.captured import UnknownException, convert_exception
 
-    inner = error.java_exception.getCause()
-    while inner is not None:
-        converted: Exception = convert_exception(inner)
-        if not isinstance(converted, UnknownException):
-            return converted
-        inner = inner.getCause()
+    # Its JVM may have ended.
+    with suppress(Py4JError, OSError):
+        inner = error.java_exception.getCause()
+        while inner is not None:
+            converted: Exception = convert_exception(inner)
+            if not isinstance(converted, UnknownException):
+                return converted
+            inner = inner.getCause()
     return None
-
-
-def _innermost(error: Exception) -> str:
-    """The text of the first cause of an error of Java, as long as there is a JVM to ask."""
-    from py4j.protocol import Py4JError, Py4JJavaError
-
-    if isinstance(error, Py4JJavaError):
-        with suppress(Py4JError, OSError):
-            inner = error.java_exception
-            while inner.getCause() is not None:
-                inner = inner.getCause()
-            return str(inner.toString()).strip().split("\n")[0]
-    return _reason(error)
 
 
 def _reason(error: Exception) -> str:

@@ -10,13 +10,15 @@ import sys
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from subprocess import Popen
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final
+from typing import IO, TYPE_CHECKING, Final
 
 from sensorstream.errors import SparkError
 from sensorstream.processes.own_folders import own_folder
 from sensorstream.settings.settings import SparkSettings
 from sensorstream.spark import class_cache
+from sensorstream.spark.spark_failures import sentence
 
 if TYPE_CHECKING:
     from py4j.java_gateway import JavaGateway
@@ -57,6 +59,8 @@ _LOCAL_ONLY: Final = (
     "spark.sql.shuffle.partitions",
 )
 _MASTER: Final = re.compile(r"local(-cluster)?(\[[\d*, ]+\])?|spark://\S+:\d+\S*|yarn|k8s://\S+")
+_LOG: Final = 100_000
+"""Characters of the JVM's output that are searched for a reason."""
 _PATIENCE: Final = 30.0
 """Seconds that the JVM may take to end."""
 _PATIENCE_WITH_CLASSES: Final = 900.0
@@ -78,21 +82,55 @@ def spark_session(
     Raises:
         SparkError: Spark does not start, or this process has a session already.
     """
+    if at.master.startswith("sc://"):
+        raise SparkError(
+            f"spark.master: {at.master} is Spark Connect, which gives no access to Spark's plans "
+            "and Java functions, by which SensorStream asks: expected the cluster's own address, "
+            "as spark://HOST:PORT; or read the history in a session of your own "
+            "(sensorstream.spark.register)"
+        )
+    if not _MASTER.fullmatch(at.master):
+        raise SparkError(
+            f"spark.master: expected local[*], spark://HOST:PORT, yarn or k8s://URL, not "
+            f"'{at.master}'"
+        )
     with ExitStack() as stack:
         folder = stack.enter_context(own_folder("sensorstream-spark-"))
-        yield _start(at, folder, stack, configuration, classes)
+        # The output of the JVM tells why it ends.
+        log = stack.enter_context((folder / "log").open("w+", errors="replace"))
+        with _told(f"cannot start Spark at {at.master}", log):
+            spark, java = _start(at, folder, log, stack, configuration, classes)
+        try:
+            yield spark
+        except (SparkError, OSError):
+            if java.poll() is None:
+                raise
+            with _told(f"Spark at {at.master} has ended", log):
+                raise
+
+
+@contextmanager
+def _told(what: str, log: IO[str]) -> Iterator[None]:
+    """Tell in one sentence why Spark fails; ``log`` has what its JVM has written."""
+    from py4j.protocol import Py4JError
+    from pyspark.errors import PySparkException
+
+    try:
+        yield
+    except (Py4JError, PySparkException, SparkError, OSError, RuntimeError, ValueError) as error:
+        log.seek(max(0, log.seek(0, os.SEEK_END) - _LOG))
+        raise SparkError(f"{what}: {sentence(error, log.read())}") from error
 
 
 def _start(
     at: SparkSettings,
     folder: Path,
+    log: IO[str],
     stack: ExitStack,
     further: Mapping[str, str],
     classes: Path | None,
-) -> SparkSession:
-    from py4j.protocol import Py4JError, Py4JJavaError
+) -> tuple[SparkSession, Popen[bytes]]:
     from pyspark import SparkConf, SparkContext
-    from pyspark.errors import PySparkException
     from pyspark.java_gateway import launch_gateway
     from pyspark.sql import SparkSession
 
@@ -101,14 +139,10 @@ def _start(
     environment = {
         "JAVA_HOME": str(java_home(folder / "java")),
         # Workers would take the first python3 on PATH, where SensorStream is not installed.
-        "PYSPARK_PYTHON": sys.executable,
+        "PYSPARK_PYTHON": dict(at.conf).get("spark.pyspark.python", sys.executable),
         "PYSPARK_DRIVER_PYTHON": sys.executable,
     }
     master, given = at.master, dict(at.conf)
-    if not _MASTER.fullmatch(master):
-        raise SparkError(
-            f"spark.master: expected local[*], spark://HOST:PORT, yarn or k8s://URL, not '{master}'"
-        )
     local = master.startswith("local")
     settings = {n: v for n, v in _CONFIGURATION.items() if local or n not in _LOCAL_ONLY}
     java = class_cache.using() if classes is None else class_cache.making(classes)
@@ -127,23 +161,15 @@ def _start(
     }
     settings |= {**further, **given}
     configuration = SparkConf(loadDefaults=False).setAll(list(settings.items()))
-    # The output of the JVM is kept in case it does not start.
-    log = stack.enter_context((folder / "log").open("w+"))
-    try:
-        with _environment(environment):
-            gateway = launch_gateway(configuration, {"stderr": log})
-            stack.callback(_end, gateway, _PATIENCE if classes is None else _PATIENCE_WITH_CLASSES)
-            context = SparkContext(conf=configuration, gateway=gateway)
-    except (Py4JError, PySparkException, OSError, RuntimeError, ValueError) as error:
-        log.seek(0)
-        last = "\n".join(log.read().splitlines()[-6:])
-        told = str(error)
-        if isinstance(error, Py4JJavaError):
-            # Its text is a stack of Java, or asks a JVM that has ended.
-            told = str(error.java_exception).removeprefix("java.lang.").partition("\n")[0]
-        raise SparkError(f"cannot start Spark at {master}: {told}\n{last}") from error
+    with _environment(environment):
+        gateway = launch_gateway(configuration, {"stdout": log, "stderr": log})
+        stack.callback(_end, gateway, _PATIENCE if classes is None else _PATIENCE_WITH_CLASSES)
+        context = SparkContext(conf=configuration, gateway=gateway)
     stack.callback(context.stop)
-    return SparkSession(context)
+    session = SparkSession(context)
+    # Spark reads the settings of its SQL now, not at the first question.
+    session.conf.get("spark.sql.ansi.enabled")
+    return session, gateway.proc
 
 
 def _end(gateway: JavaGateway, patience: float) -> None:

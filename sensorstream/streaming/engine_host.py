@@ -18,11 +18,11 @@ from collections.abc import Sequence
 from contextlib import suppress
 from multiprocessing import AuthenticationError
 from pathlib import Path
-from socket import socket
+from socket import gethostname, socket
 from typing import Final, NoReturn
 
 from sensorstream.app.control.rule_files import with_rule_sets
-from sensorstream.app.control.wiring import Deployment, Substitutes, read_deployment
+from sensorstream.app.control.wiring import Deployment, Substitutes, read_deployment, unpacked
 from sensorstream.app.life.process_memory import spare_what_stays
 from sensorstream.clock import SystemClock
 from sensorstream.errors import SparkError
@@ -38,6 +38,7 @@ from sensorstream.streaming.worker_messages import (
     HostTask,
     Work,
     accepted,
+    installed_versions,
     listening_at,
     pack,
     unpack,
@@ -131,8 +132,17 @@ def deployment_of(task: HostTask) -> Deployment:
     """The deployment, with the ontology and the rules that were put in force.
 
     Raises:
-        SensorStreamError: a file of the deployment is not valid on this machine.
+        SensorStreamError: a file of the deployment is not valid, or versions differ.
     """
+    for name, here in installed_versions().items():
+        if here != (expected := task.versions[name]):
+            raise SparkError(
+                f"the worker {gethostname()} has {name} {here}, expected {expected} as where the "
+                "pipeline was started: install the same there (spark.pyspark.python names another "
+                "Python)"
+            )
+    if task.shipped:
+        return unpacked(task.shipped)
     put = task.ontology
     ontology = None if put is None else parse_put(task.settings.ontology, *put)
     if task.rules is None:
@@ -202,7 +212,8 @@ def _be_host(
 
 
 def _failed(error: Exception) -> Failed:
-    return Failed(SparkError(f"{type(error).__name__}: {error}"))
+    told = str(error) if isinstance(error, SparkError) else f"{type(error).__name__}: {error}"
+    return Failed(SparkError(told))
 
 
 def _watch(folder: Path, leader: int) -> None:

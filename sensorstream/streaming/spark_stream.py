@@ -9,12 +9,13 @@ import re
 import secrets
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
+from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Final
 
-from sensorstream.app.control.wiring import read_rules, runner_of, version_of
+from sensorstream.app.control.wiring import read_rules, runner_of, shipped, version_of
 from sensorstream.errors import HistoryError, SettingsError, SparkError
 from sensorstream.history.database import engine as database_engine
 from sensorstream.history.effects_writer import Standings, Writes, claim
@@ -29,6 +30,7 @@ from sensorstream.processes.own_folders import own_folder
 from sensorstream.settings.endpoints import KafkaInput
 from sensorstream.settings.settings import Settings
 from sensorstream.spark.launch import STREAM_SETTINGS, spark_session
+from sensorstream.spark.spark_failures import sentence
 from sensorstream.streaming.batch_figures import BatchFigures
 from sensorstream.streaming.engine_host import deployment_of
 from sensorstream.streaming.host_client import start_hosts
@@ -113,14 +115,10 @@ class RunningStream:
             SparkError: it has failed.
             HistoryError: the history cannot be reached.
         """
-        from pyspark.errors import PySparkException
-
-        try:
+        with _pipeline_errors():
             ended = bool(self.query.awaitTermination(seconds))
             self.figures.tell(self.query)
             return ended
-        except PySparkException as error:
-            raise SparkError(f"the pipeline failed: {_cause(str(error))}") from error
 
 
 @contextmanager
@@ -128,7 +126,7 @@ def running_stream(settings: Settings, url: str, told: Told) -> Iterator[Running
     """Start Spark and the pipeline, over the history at ``url``; it ends with the block.
 
     Args:
-        settings: those of the deployment; every executor must find its files in the same places.
+        settings: those of the deployment, whose files are sent to the executors.
         url: every executor must reach it.
         told: gets the number of entries of each batch that is stored, and its last entry.
 
@@ -151,8 +149,8 @@ def running_stream(settings: Settings, url: str, told: Told) -> Iterator[Running
             version = version_of(deployment, store.watermark(), store.last_moment())
             store.record_ontology(version)
         prefixes = prefixes_of(settings)
+        task = replace(task, ontology=None, rules=None, shipped=shipped(deployment))
         key_reader(settings.pipeline.key, prefixes, settings.server.max_depth)
-        check_folder(settings, store)
         sockets = stack.enter_context(own_folder("sensorstream-stream-"))
         if settings.spark.master.startswith("local"):
             # While the JVM starts; on a cluster the first worker of a machine does it.
@@ -162,11 +160,15 @@ def running_stream(settings: Settings, url: str, told: Told) -> Iterator[Running
             at = replace(settings.spark, master=_patient(settings.spark.master))
             spark = stack.enter_context(spark_session(at, _CONFIGURATION))
             shown.result()
+            with _pipeline_errors():
+                mark = FolderMark(spark, settings.pipeline.folder)
+                check_folder(settings, store, mark)
         figures = BatchFigures(url, spark.sparkContext.defaultParallelism)
         stack.callback(figures.close)
         sink = HistorySink(store, told, figures)
-        query = _start(spark, settings, task, str(sockets), sink, prefixes)
-        stack.callback(query.stop)
+        with _pipeline_errors():
+            query = _start(spark, settings, task, str(sockets), sink, prefixes, mark.folder)
+        stack.callback(_stop, query)
         yield RunningStream(store, query, figures)
 
 
@@ -209,7 +211,37 @@ def _show_views(url: str, settings: Settings, schema: Schema) -> None:
         database.dispose()
 
 
-def check_folder(settings: Settings, store: PostgresStore) -> None:
+class FolderMark:
+    """The mark of a pipeline in the folder of its state, read and written by Spark's Hadoop."""
+
+    def __init__(self, spark: SparkSession, place: Path | str) -> None:
+        """Raises Py4JJavaError: Hadoop does not know such an address, or cannot reach it."""
+        # A path alone would be one of Hadoop's own file system.
+        self.folder = place.absolute().as_uri() if isinstance(place, Path) else place
+        jvm, context = spark._jvm, spark.sparkContext._jsc  # noqa: SLF001
+        self._file = jvm.org.apache.hadoop.fs.Path(self.folder, _MARK)
+        self._system = self._file.getFileSystem(context.hadoopConfiguration())
+
+    def read(self) -> str | None:
+        """The mark; None: there is no state in the folder."""
+        if not self._system.exists(self._file):
+            return None
+        stream = self._system.open(self._file)
+        try:
+            return bytes(stream.readAllBytes()).decode()
+        finally:
+            stream.close()
+
+    def write(self, mark: str) -> None:
+        """Make the folder, with a mark in ASCII."""
+        stream = self._system.create(self._file)
+        try:
+            stream.writeBytes(mark)
+        finally:
+            stream.close()
+
+
+def check_folder(settings: Settings, store: PostgresStore, mark: FolderMark) -> None:
     """Check that the state in ``pipeline.folder``, if there is any, is of this pipeline.
 
     Raises:
@@ -217,9 +249,9 @@ def check_folder(settings: Settings, store: PostgresStore) -> None:
         HistoryError: there is none, and the journal's first entries were deleted.
     """
     folder = settings.pipeline.folder
-    mark, key = folder / _MARK, {"key": settings.pipeline.key}
-    if mark.is_file():
-        found = json.loads(mark.read_text(encoding="utf-8"))
+    key, told = {"key": settings.pipeline.key}, mark.read()
+    if told is not None:
+        found = json.loads(told)
         if found != key:
             raise SettingsError(
                 f"pipeline.key: {folder} holds the engines of the keys '{found.get('key')}', not "
@@ -233,8 +265,7 @@ def check_folder(settings: Settings, store: PostgresStore) -> None:
             "entries any more: restore the folder, or start with an empty database"
         )
     store.displace()
-    folder.mkdir(parents=True, exist_ok=True)
-    mark.write_text(json.dumps(key), encoding="utf-8")
+    mark.write(json.dumps(key))
 
 
 def _start(
@@ -244,6 +275,7 @@ def _start(
     sockets: str,
     sink: HistorySink,
     prefixes: Mapping[str, str],
+    folder: str,
 ) -> StreamingQuery:
     from sensorstream.streaming.journal_source import FORMAT, JournalSource
     from sensorstream.streaming.keyed_state import OUTPUT, KeyedState
@@ -273,13 +305,25 @@ def _start(
     )
     return (
         effects.writeStream.foreachBatch(sink)
-        .option("checkpointLocation", str(settings.pipeline.folder))
+        .option("checkpointLocation", folder)
         .outputMode("append")
         .start()
     )
 
 
-def _cause(told: str) -> str:
-    """The last line of Spark's report that names an error."""
-    lines = [line.strip() for line in told.splitlines() if "Error: " in line]
-    return lines[-1] if lines else told.strip().partition("\n")[0]
+@contextmanager
+def _pipeline_errors() -> Iterator[None]:
+    """Turn what Spark raises into an error of one sentence."""
+    from py4j.protocol import Py4JError
+    from pyspark.errors import PySparkException
+
+    try:
+        yield
+    except (Py4JError, PySparkException, ConnectionError) as error:
+        raise SparkError(f"the pipeline failed: {sentence(error)}") from error
+
+
+def _stop(query: StreamingQuery) -> None:
+    """Stop a query, whose process of Java may have ended."""
+    with suppress(SparkError), _pipeline_errors():
+        query.stop()

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Sequence
-from dataclasses import dataclass
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib.metadata import version
 from multiprocessing.connection import Client, Connection, answer_challenge, deliver_challenge
 from pathlib import Path
 from socket import AF_UNIX, socket
@@ -29,15 +31,26 @@ class EnginePlace:
     since: int
 
 
+def installed_versions() -> dict[str, str]:
+    """The versions of what must be equal on all machines: it passes objects between them."""
+    python = ".".join(map(str, sys.version_info[:2]))
+    return {"Python": python, **{name: version(name) for name in ("pyspark", "sensorstream")}}
+
+
 @dataclass(frozen=True, slots=True)
 class HostTask:
-    """The task of a host. ``ontology`` and its media type, and ``rules``, were put by entries."""
+    """The task of a host. ``ontology`` and its media type, and ``rules``, were put by entries.
+    ``shipped`` is the deployment with them, for a machine without its files. ``versions`` are those
+    where the pipeline was started.
+    """
 
     settings: Settings
     url: str
     ontology: tuple[bytes, str] | None
     secret: bytes
     rules: PutRules | None = None
+    shipped: bytes = b""
+    versions: Mapping[str, str] = field(default_factory=installed_versions)
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,6 +20,7 @@ import pytest
 from sensorstream.errors import SparkError
 from sensorstream.processes.own_folders import own_folder
 from sensorstream.settings.settings import Settings
+from sensorstream.streaming.engine_host import deployment_of
 from sensorstream.streaming.host_client import HostClient, start_hosts
 from sensorstream.streaming.worker_messages import Done, HostTask, Work, pack
 from tests.streaming.conftest import START, seen
@@ -132,6 +133,13 @@ def test_a_deployment_that_is_not_valid_is_told(settings: Settings, folder: Path
         HostClient(folder, 0, task)
     for each in hosts(folder):
         each.kill()
+
+
+def test_other_versions_than_where_the_pipeline_was_started_are_told(settings: Settings) -> None:
+    task = HostTask(settings, "", None, b"secret")
+    other = replace(task, versions={**task.versions, "pyspark": "4.2.0"})
+    with pytest.raises(SparkError, match=r"worker \S+ has pyspark \S+, expected 4\.2\.0 as where"):
+        deployment_of(other)
 
 
 def test_a_stranger_is_not_served(settings: Settings, folder: Path) -> None:

@@ -15,7 +15,7 @@ from sensorstream.history.store import PostgresStore
 from sensorstream.journal.records import Record
 from sensorstream.model.timeline import Timeline
 from sensorstream.settings.settings import PipelineSettings, Settings
-from sensorstream.streaming.spark_stream import check_folder, running_stream
+from sensorstream.streaming.spark_stream import FolderMark, check_folder, running_stream
 
 
 def test_without_spark_it_says_what_to_install(
@@ -29,16 +29,30 @@ def test_without_spark_it_says_what_to_install(
         pass
 
 
+class PlainMark(FolderMark):
+    """A mark without Spark."""
+
+    def __init__(self, folder: Path) -> None:
+        self._path = folder / "mark"
+
+    def read(self) -> str | None:
+        return self._path.read_text() if self._path.exists() else None
+
+    def write(self, mark: str) -> None:
+        self._path.write_text(mark)
+
+
 def test_a_folder_keeps_the_key_it_was_made_with(
     settings: Settings, database: str, tmp_path: Path
 ) -> None:
     ours = replace(settings, pipeline=PipelineSettings(folder=tmp_path / "state"))
     other = replace(ours, pipeline=replace(ours.pipeline, key="/seen/@by"))
     with PostgresStore.open(database, Timeline.INTEGER, Writes.EFFECTS) as store:
-        check_folder(ours, store)
-        check_folder(ours, store)
+        mark = PlainMark(tmp_path)
+        check_folder(ours, store, mark)
+        check_folder(ours, store, mark)
         with pytest.raises(SettingsError, match="holds the engines of the keys 'source'"):
-            check_folder(other, store)
+            check_folder(other, store, mark)
 
 
 def test_a_new_folder_needs_the_whole_journal(
@@ -48,4 +62,4 @@ def test_a_new_folder_needs_the_whole_journal(
     with PostgresStore.open(database, Timeline.INTEGER) as store:
         store.append([record(7, b"<a/>")])
         with pytest.raises(HistoryError, match="does not hold all its entries"):
-            check_folder(ours, store)
+            check_folder(ours, store, PlainMark(tmp_path))

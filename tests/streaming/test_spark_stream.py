@@ -167,7 +167,7 @@ def test_what_takes_time_does_on_spark_what_it_does_in_a_server_over_a_restart(
     url, expected = new_database(), new_database()
     more = (
         f'[history]\nurl = "{url}"\ncheckpoint_every = 5\n[spark]\nmaster = "local[2]"\n'
-        f'[pipeline]\nfolder = "{tmp_path / "state"}"\n'
+        f'[pipeline]\nfolder = "file://{tmp_path}/state"\n'
     )
     write_deployment(tmp_path, more)
     with (tmp_path / "t.ttl").open("a") as ontology:

@@ -6,15 +6,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from hashlib import sha256
-from pathlib import Path
 from typing import Final, TypeAlias
 
 from sensorstream.app.backfill.xml_documents import Document, Refused
-from sensorstream.app.control.wiring import read_deployment
+from sensorstream.app.control.wiring import Deployment, unpacked
 from sensorstream.engine.message_reading import Mapper, UnmappedMessage
 from sensorstream.model.events import Event, Message
-from sensorstream.settings.settings import Settings
-from sensorstream.settings.settings_file import load_settings
 
 BATCH: Final = 100
 """The most documents of a group."""
@@ -37,9 +34,8 @@ Results: TypeAlias = "list[MappedDocument | Refused]"
 class DocumentMapper:
     """The mapping rules of a deployment; each process has its own."""
 
-    def __init__(self, settings: Settings, source: str) -> None:
-        deployment = read_deployment(settings)
-        limits = settings.server
+    def __init__(self, deployment: Deployment, source: str) -> None:
+        limits = deployment.settings.server
         self._mapper = Mapper(
             deployment.mapping, limits.max_depth, max_bytes=limits.max_message_bytes
         )
@@ -78,12 +74,12 @@ def batches(found: Iterable[Document]) -> Iterator[list[Document]]:
 
 
 @cache
-def _mapper(path: Path, source: str) -> DocumentMapper:
+def _mapper(content: bytes, source: str) -> DocumentMapper:
     """The mapper of a process that maps for another, made once."""
-    return DocumentMapper(load_settings(path), source)
+    return DocumentMapper(unpacked(content), source)
 
 
-def map_group(path: Path, source: str, group: Group) -> Results:
-    """The results of a group, in a process that knows of the deployment only its settings file."""
-    mapper = _mapper(path, source)
+def map_group(content: bytes, source: str, group: Group) -> Results:
+    """The results of a group, in a process that got the deployment as by :func:`.shipped`."""
+    mapper = _mapper(content, source)
     return [mapper.map(each) for each in group]

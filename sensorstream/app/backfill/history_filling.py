@@ -30,6 +30,7 @@ from sensorstream.app.backfill.document_mapping import (
     map_group,
 )
 from sensorstream.app.backfill.xml_documents import Document, Refused, documents
+from sensorstream.app.control.wiring import read_deployment, shipped
 from sensorstream.errors import SparkError
 from sensorstream.installation import require
 from sensorstream.settings.settings import Settings
@@ -49,7 +50,8 @@ def map_in_processes(
     This process maps as well as long as the others have nothing ready, such as while they start: so
     it is not slower than without them.
     """
-    mapper = DocumentMapper(settings, source)
+    deployment = read_deployment(settings)
+    mapper = DocumentMapper(deployment, source)
     first = list(islice(groups, _WORTH_A_PROCESS // BATCH))
     if processes is None:
         few = len(first) < _WORTH_A_PROCESS // BATCH
@@ -59,12 +61,12 @@ def map_in_processes(
         for group in every:
             yield [mapper.map(each) for each in group]
         return
-    others = processes - 1
+    others, content = processes - 1, shipped(deployment)
     with ProcessPoolExecutor(others, get_context("spawn")) as pool:
         waiting: set[Future[Results]] = set()
         for group in every:
             if len(waiting) < 2 * others:
-                waiting.add(pool.submit(map_group, settings.path, source, group))
+                waiting.add(pool.submit(map_group, content, source, group))
                 continue
             yield [mapper.map(each) for each in group]
             done, waiting = wait(waiting, timeout=0)
@@ -83,8 +85,8 @@ _GROUPS_A_CORE: Final = 4
 def map_on_spark(settings: Settings, source: str, groups: Iterator[Group]) -> Iterator[Results]:
     """The results of groups of documents, in order; Spark runs at ``spark.master``.
 
-    The documents are read here and sent to the executors, which need the deployment's files in the
-    same places, but not the recordings. While a job runs, the caller has the last one's results.
+    Documents and the deployment's files are read here and sent to the executors. While a job runs,
+    the caller has the last one's results.
 
     Raises:
         MissingExtra: the extra "spark" is not installed.
@@ -93,9 +95,10 @@ def map_on_spark(settings: Settings, source: str, groups: Iterator[Group]) -> It
     require("spark", "backfill on Spark")
     from pyspark.errors import PySparkException
 
+    content = shipped(read_deployment(settings))
     with spark_session(settings.spark) as spark, ThreadPoolExecutor(1) as jobs:
         context = spark.sparkContext
-        mapped = partial(map_group, settings.path, source)
+        mapped = partial(map_group, content, source)
 
         def run(part: list[Group]) -> list[Results]:
             found: list[Results] = context.parallelize(part, len(part)).map(mapped).collect()

@@ -12,6 +12,7 @@ from urllib.parse import unquote, urlsplit
 
 from lxml import etree
 
+from sensorstream.app.control.file_texts import FileContents
 from sensorstream.engine.message_filters import EntryFilter, FilterCondition
 from sensorstream.engine.reorder import Disorder
 from sensorstream.engine.shedding import First, Keep, NameSample, Shedding, SheddingPolicy
@@ -277,7 +278,9 @@ _XS: Final = "{http://www.w3.org/2001/XMLSchema}"
 _REFERRING: Final = tuple(f"{_XS}{name}" for name in ("include", "import", "redefine"))
 
 
-def read_schemas(settings: Settings, seconds: float | None = None) -> MessageSchemas | None:
+def read_schemas(
+    settings: Settings, seconds: float | None = None, contents: FileContents | None = None
+) -> MessageSchemas | None:
     """The schemas of the settings ``messages.schema`` and ``sources.NAME.schema``, if any.
     ``seconds`` is how long the validation of a message may take; see :class:`.MessageSchema`.
 
@@ -286,34 +289,39 @@ def read_schemas(settings: Settings, seconds: float | None = None) -> MessageSch
             its folder.
     """
     common = settings.messages.schema
+    contents = FileContents() if contents is None else contents
     by_source = {
-        name: _read_schema(f"sources.{name}.schema", source.schema, seconds)
+        name: _read_schema(f"sources.{name}.schema", source.schema, seconds, contents)
         for name, source in settings.sources.items()
         if source.schema is not None
     }
     if common is None and not by_source:
         return None
     return MessageSchemas(
-        None if common is None else _read_schema("messages.schema", common, seconds), by_source
+        None if common is None else _read_schema("messages.schema", common, seconds, contents),
+        by_source,
     )
 
 
-def _read_schema(label: str, path: Path, seconds: float | None) -> MessageSchema:
+def _read_schema(
+    label: str, path: Path, seconds: float | None, contents: FileContents
+) -> MessageSchema:
     path = path.resolve()
     texts: dict[str, bytes] = {}
-    _collect(label, path, path.parent, texts)
+    _collect(label, path, texts, contents)
     try:
         return MessageSchema(SchemaFiles(str(path), texts), seconds)
     except etree.XMLSchemaParseError as error:
         raise SettingsError(f"{label}: {path} is not an XML Schema: {error}") from None
 
 
-def _collect(label: str, path: Path, folder: Path, texts: dict[str, bytes]) -> None:
-    """The texts of a schema and of what it refers to."""
+def _collect(label: str, path: Path, texts: dict[str, bytes], contents: FileContents) -> None:
+    """The texts of a schema and of what it refers to, the schema's first."""
     try:
-        content = texts[str(path)] = path.read_bytes()
+        content = texts[str(path)] = contents[path]
     except OSError as error:
         raise SettingsError(f"{label}: cannot read {path}: {error}") from None
+    folder = Path(next(iter(texts))).parent
     for element in _parse(label, path, content).iter(*_REFERRING):
         location = element.get("schemaLocation")
         if location is None:
@@ -324,7 +332,7 @@ def _collect(label: str, path: Path, folder: Path, texts: dict[str, bytes]) -> N
         if parts.scheme or parts.netloc or not target.is_relative_to(folder):
             raise SettingsError(f"{where} is not a file of the folder {folder}")
         if str(target) not in texts:
-            _collect(label, target, folder, texts)
+            _collect(label, target, texts, contents)
 
 
 def _parse(label: str, path: Path, content: bytes) -> etree._Element:

@@ -71,6 +71,14 @@ class FileTexts:
         return self.replayed or file.resolve() in self._known or file.is_file()
 
 
+class FileContents(dict[Path, bytes]):
+    """Contents of files by their paths; one that is not known is read from disk, once."""
+
+    def __missing__(self, file: Path) -> bytes:
+        found = self[file] = file.read_bytes()
+        return found
+
+
 def text_of(file: Path) -> str:
     """Read the text of a file; XML that declares another encoding is read in that.
 

@@ -20,7 +20,7 @@ from sensorstream.network.rows import Row
 from sensorstream.processes.fork_once import run_apart
 from sensorstream.settings.settings import Settings
 from sensorstream.shapes.shape_compiler import ShapeQuery, compile_shapes
-from sensorstream.shapes.shape_graph import SH, read_shapes
+from sensorstream.shapes.shape_graph import SH, ShapeGraph, read_shapes
 from sensorstream.shapes.validation import ValidationReport, Validator
 from sensorstream.streams.query_report import RowOperation
 
@@ -42,6 +42,7 @@ class DeployedShapes:
     ``above`` are the classes above each class by the ontology, as statements.
     """
 
+    graph: ShapeGraph
     validator: Validator
     queries: tuple[ShapeQuery, ...]
     policy: str
@@ -96,8 +97,11 @@ def said_above(
     return tuple(found)
 
 
-def deployed_shapes(settings: Settings, ontology: Iterable[Triple]) -> DeployedShapes | None:
-    """Read and compile the shapes of the settings; None: there are none.
+def deployed_shapes(
+    settings: Settings, ontology: Iterable[Triple], graph: ShapeGraph | None = None
+) -> DeployedShapes | None:
+    """Read and compile the shapes of the settings; None: there are none. ``graph`` counts instead
+    of the files.
 
     Raises:
         ShapesError: a shape is wrong, or cannot be compiled.
@@ -106,12 +110,13 @@ def deployed_shapes(settings: Settings, ontology: Iterable[Triple]) -> DeployedS
     shapes = settings.shapes
     if not shapes.files:
         return None
-    graph = read_shapes(shapes.files)
+    graph = graph or read_shapes(shapes.files)
     above: dict[Term, list[Triple]] = {}
     for triple in ontology:
         if triple[1] == rdfs.SUBCLASS_OF:
             above.setdefault(triple[0], []).append(triple)
     return DeployedShapes(
+        graph,
         Validator(graph),
         compile_shapes(graph) if shapes.live else (),
         shapes.at_the_door,

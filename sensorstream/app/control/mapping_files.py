@@ -11,7 +11,7 @@ from pathlib import Path, PurePath
 from types import FunctionType, ModuleType
 from typing import Final, TypeAlias
 
-from sensorstream.app.control.file_texts import RULE_SET, FileTexts
+from sensorstream.app.control.file_texts import RULE_SET, FileContents, FileTexts
 from sensorstream.errors import (
     LanguageError,
     MalformedMessage,
@@ -37,17 +37,18 @@ from sensorstream.model.timeline import Timeline
 
 
 def read_functions(
-    files: Sequence[Path],
+    files: Sequence[Path], contents: FileContents | None = None
 ) -> tuple[dict[str, Definition], list[SensorStreamError]]:
     """The functions of some files by name, and the faults of those that are left out. A file's
     functions are those that it defines itself, at its top level, with a name that does not begin
     with ``_``. Reading a file runs it.
     """
+    contents = FileContents() if contents is None else contents
     found: dict[str, Definition] = {}
     faults: list[SensorStreamError] = []
     for file in files:
         try:
-            functions = _functions(_imported(file))
+            functions = _functions(_imported(file, contents))
         except SensorStreamError as error:
             faults.append(error)
             continue
@@ -77,9 +78,9 @@ def _functions(module: ModuleType) -> Iterator[tuple[str, Callable[..., object]]
             yield name, each
 
 
-def _imported(file: Path) -> ModuleType:
+def _imported(file: Path, contents: FileContents) -> ModuleType:
     try:
-        content = file.read_bytes()
+        content = contents[file]
     except OSError as error:
         raise SettingsError(f"functions.files: cannot read {file}: {error}") from None
     module = ModuleType(f"sensorstream functions {file}")

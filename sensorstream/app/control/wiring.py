@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pickle
+import zlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -18,11 +20,12 @@ from sensorstream.app.control.engine_settings import (
     window_spec,
 )
 from sensorstream.app.control.file_faults import question_faults
-from sensorstream.app.control.file_texts import FileTexts, read_file
+from sensorstream.app.control.file_texts import FileContents, FileTexts, read_file
 from sensorstream.app.control.live_shapes import DeployedShapes, deployed_shapes
 from sensorstream.app.control.mapping_files import (
     MappingFiles,
     is_rule_file,
+    read_functions,
     read_reference,
     read_tables,
 )
@@ -64,6 +67,7 @@ from sensorstream.rules.continuous import ConditionEvaluator
 from sensorstream.rules.rule_compiler import CompiledRule, compile_rules
 from sensorstream.rules.rule_notes import check_classes_named
 from sensorstream.settings.settings import LimitSettings, Settings
+from sensorstream.shapes.shape_graph import ShapeGraph
 from sensorstream.window.window import make_window
 from sensorstream.window.window_partition import SOURCE, partition_of
 from sensorstream.window.window_spec import WindowPartitioning, WindowSpec
@@ -80,7 +84,7 @@ class Deployment:
     are the rules of these, None for a profile that has none. ``put`` is the journal's id of the
     change that put them in force, empty for the files of the settings. ``tables`` are the texts of
     the files that these name (tables, and what RML joins messages with), by paths; see
-    :func:`.table_names`.
+    :func:`.table_names`. ``contents`` are those of the files of functions and schemas.
     """
 
     settings: Settings
@@ -99,6 +103,7 @@ class Deployment:
     tables: Mapping[str, str] = field(default_factory=dict)
     rule_set: RuleSet | None = None
     shapes: DeployedShapes | None = None
+    contents: FileContents = field(default_factory=FileContents)
 
     @property
     def timeline(self) -> Timeline:
@@ -170,7 +175,8 @@ class Substitutes:
 
     ``texts`` are those of the rule files, as the ``change`` has put them in force, ``tables`` those
     of the files that they name, ``functions`` those of the Python files, which are not run. With
-    ``rules`` no rule file is read.
+    ``rules`` no rule file is read. ``contents`` are those of files of functions and schemas,
+    ``shapes`` the graph of all files of shapes.
     """
 
     texts: Mapping[str, str] | None = None
@@ -178,6 +184,8 @@ class Substitutes:
     tables: Mapping[str, str] | None = None
     functions: Mapping[str, Definition] | None = None
     rules: Sequence[RuleFile] | None = None
+    contents: FileContents | None = None
+    shapes: ShapeGraph | None = None
 
 
 NOTHING: Final = Substitutes()
@@ -210,9 +218,14 @@ def read_deployment(
     rule_set = compiled_rule_sets(settings, texts)
     paths = mapping_paths(settings, texts)
     named = FileTexts({**found, **paths}, replayed=tables is not None)
-    own = settings.functions.files if put.functions is None else put.functions
+    contents = FileContents() if put.contents is None else put.contents
+    own = put.functions
+    if own is None:
+        own, faults = read_functions(settings.functions.files, contents)
+        for unread in faults:
+            raise unread
     reference = read_reference(files, ontology.triples, own, found)
-    schemas = read_schemas(settings, settings.limits.mapping_seconds)
+    schemas = read_schemas(settings, settings.limits.mapping_seconds, contents)
     others = MappingFiles(
         tuple(paths),
         ontology.schema,
@@ -244,8 +257,49 @@ def read_deployment(
         put=put.change,
         tables=table_names(settings, {**found, **named.read}),
         rule_set=rule_set,
-        shapes=deployed_shapes(settings, ontology.triples),
+        shapes=deployed_shapes(settings, ontology.triples, put.shapes),
+        contents=contents,
     )
+
+
+def shipped(deployment: Deployment) -> bytes:
+    """A deployment for a machine without its files, which has this package; see
+    :func:`unpacked`.
+    """
+    settings, shapes = deployment.settings, deployment.shapes
+    # Links to files and folders are not there either, as those of a volume of Kubernetes.
+    placed = replace(
+        settings,
+        path=settings.folder.resolve() / settings.path.name,
+        rules=replace(settings.rules, files=tuple(map(Path.resolve, settings.rules.files))),
+        messages=replace(settings.messages, schema=_resolved(settings.messages.schema)),
+        sources={
+            name: replace(each, schema=_resolved(each.schema))
+            for name, each in settings.sources.items()
+        },
+    )
+    put = Substitutes(
+        deployment.texts,
+        deployment.put,
+        deployment.tables,
+        contents=deployment.contents,
+        shapes=None if shapes is None else shapes.graph,
+    )
+    return zlib.compress(pickle.dumps((placed, deployment.ontology, put)), 1)
+
+
+def _resolved(path: Path | None) -> Path | None:
+    return None if path is None else path.resolve()
+
+
+def unpacked(content: bytes) -> Deployment:
+    """The deployment that :func:`shipped` was given, compiled without its files.
+
+    Raises:
+        SensorStreamError: it cannot be compiled here.
+    """
+    settings, ontology, put = pickle.loads(zlib.decompress(content))
+    return read_deployment(settings, ontology, put)
 
 
 def cross_check_period(settings: Settings) -> float | None:
