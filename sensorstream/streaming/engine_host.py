@@ -247,6 +247,8 @@ def main() -> None:
     number of the open file, ``LEADER`` the process whose end ends this one. The task comes on
     stdin.
     """
+    # Ctrl-C goes to all processes of a terminal; the command ends these when its batch is stored.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     folder, listening, leader = Path(sys.argv[1]), socket(fileno=int(sys.argv[2])), sys.argv[3]
     task: HostTask = pickle.load(sys.stdin.buffer)
     # On a machine where Spark itself does not run, whose command has locked it there.

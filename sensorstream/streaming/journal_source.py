@@ -11,6 +11,7 @@ from collections.abc import Iterator, MutableMapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from itertools import islice, pairwise
+from pathlib import Path
 from typing import Any, Final
 
 import pyarrow as pa
@@ -57,7 +58,8 @@ class Woken(SeqRange):
 
 class JournalSource(DataSource):  # type: ignore[misc]
     """The source; options: ``url`` of the history, ``key``, ``prefixes``, ``depth``, ``batch``,
-    ``parts``. ``prefixes`` is a dictionary, pickled and in hexadecimal digits.
+    ``parts``, ``end``. ``prefixes`` is a dictionary, pickled and in hexadecimal digits. No batch
+    begins any more when there is a file ``end``.
     """
 
     def __init__(self, options: MutableMapping[str, str]) -> None:
@@ -92,6 +94,8 @@ class JournalReader(DataSourceStreamReader):  # type: ignore[misc]
         Raises:
             HistoryError: the journal cannot be read, or it is not the one that was read before.
         """
+        if Path(self._options["end"]).exists():
+            return start
         with self._opened("cannot read the journal") as cursor:
             last = one_value(cursor, "select coalesce(max(seq), 0) from store.messages")
             if last < start["seq"]:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
+from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Final
 
@@ -97,6 +98,9 @@ _CONFIGURATION: Final[Mapping[str, str]] = {
 _ATTEMPTS: Final = 4
 """How often a task is tried whose Python worker has ended; Spark's own number on a cluster."""
 _MARK: Final = "sensorstream.json"
+_END: Final = "end"
+_LOOK: Final = 0.1
+"""Seconds between two looks whether the last batch has ended."""
 Told = Callable[[int, int], None]
 
 
@@ -107,6 +111,8 @@ class RunningStream:
     store: PostgresStore
     query: StreamingQuery
     figures: BatchFigures
+    end: Path
+    """While this file is there, no batch begins."""
 
     def wait(self, seconds: float) -> bool:
         """Wait until it has ended, and store the figures of the last batch; False if it runs after
@@ -125,15 +131,28 @@ class RunningStream:
         except PySparkException as error:
             raise SparkError(f"the pipeline failed: {_cause(str(error))}") from error
 
+    def finish(self) -> None:
+        """Wait until the batch that runs is stored and committed; no other begins. Raises what
+        :meth:`wait` raises.
+        """
+        self.end.touch()
+        # A trigger that begins after this moment finds the file.
+        while not self.wait(_LOOK) and self.query.status["isTriggerActive"]:
+            """It may be planning a batch."""
+
 
 @contextmanager
-def running_stream(settings: Settings, url: str, told: Told) -> Iterator[RunningStream]:
+def running_stream(
+    settings: Settings, url: str, told: Told, partitions: int | None = None
+) -> Iterator[RunningStream]:
     """Start Spark and the pipeline, over the history at ``url``; it ends with the block.
 
     Args:
         settings: those of the deployment; every executor must find its files in the same places.
         url: every executor must reach it.
         told: gets the number of entries of each batch that is stored, and its last entry.
+        partitions: into how many parts the keys are divided from now on; None: as before, at first
+            as many as there are cores.
 
     Raises:
         SettingsError, LanguageError, OntologyError: the deployment is not valid; or
@@ -164,13 +183,17 @@ def running_stream(settings: Settings, url: str, told: Told) -> Iterator[Running
             shown = thread.submit(_show_views, url, settings, deployment.ontology.schema)
             at = replace(settings.spark, master=_patient(settings.spark.master))
             spark = stack.enter_context(spark_session(at, _CONFIGURATION))
+            spark.conf.set(_PARTITIONS, str(spark.sparkContext.defaultParallelism))
             shown.result()
         figures = BatchFigures(url, spark.sparkContext.defaultParallelism)
         stack.callback(figures.close)
         sink = HistorySink(store, told, figures)
+        if partitions is not None:
+            _divide(spark, settings.pipeline.folder, partitions)
+            spark.conf.set(_PARTITIONS, str(partitions))
         query = _start(spark, settings, task, str(sockets), sink, prefixes)
         stack.callback(query.stop)
-        yield RunningStream(store, query, figures)
+        yield RunningStream(store, query, figures, sockets / _END)
 
 
 def _patient(master: str) -> str:
@@ -234,6 +257,29 @@ def check_folder(settings: Settings, store: PostgresStore) -> None:
     mark.write_text(json.dumps(key), encoding="utf-8")
 
 
+_PARTITIONS: Final = "spark.sql.shuffle.partitions"
+"""The partitions of a new state; those of a state that is there are kept with it."""
+_NOT_NEEDED: Final = ("NO_BATCH_FOUND", "NO_COMMITTED_BATCH", "SHUFFLE_PARTITIONS_ALREADY_MATCH")
+
+
+def _divide(spark: SparkSession, folder: Path, partitions: int) -> None:
+    """Divide the state into so many partitions, if there is one. A batch that was not committed is
+    left out: its entries are in the next one, and what is stored is not stored again.
+
+    Raises:
+        SparkError: the state cannot be divided.
+    """
+    from pyspark.errors import PySparkException
+
+    try:
+        spark._streamingCheckpointManager.repartition(str(folder), partitions, False)  # noqa: SLF001
+    except PySparkException as error:
+        if (error.getCondition() or "").endswith(_NOT_NEEDED):
+            return
+        told = str(error).partition("\n")[0]
+        raise SparkError(f"cannot divide the state in {folder}: {told}") from error
+
+
 def _start(
     spark: SparkSession,
     settings: Settings,
@@ -246,7 +292,6 @@ def _start(
     from sensorstream.streaming.keyed_state import OUTPUT, KeyedState
 
     cores = spark.sparkContext.defaultParallelism
-    spark.conf.set("spark.sql.shuffle.partitions", str(cores))
     spark.dataSource.register(JournalSource)
     entries = (
         spark.readStream.format(FORMAT)
@@ -257,6 +302,7 @@ def _start(
             depth=str(settings.server.max_depth),
             batch=str(settings.pipeline.batch),
             parts=str(cores),
+            end=str(Path(sockets) / _END),
         )
         .load()
     )
