@@ -289,6 +289,7 @@ class Application(Handle):
         if reasoning.profile in ("hermit", "pellet") and here:
             self._begin(Narrowing(self))
         if news is not None:
+            self.pipeline.stored_elsewhere = news.stored
             self._begin(news)
         self._begin(Revival(self))
         self._cross_checks = CrossChecks(self)

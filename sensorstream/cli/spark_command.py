@@ -249,16 +249,22 @@ _LINE: Final = 5.0
     help="journal: what a server writes; or folder:DIR, or kafka:HOST:PORT/TOPIC.",
 )
 @click.option("--once", is_flag=True, help="End when all that is there has been processed.")
+@click.option(
+    "--partitions",
+    type=click.IntRange(1, 100_000),
+    help="Divide the keys into so many parts from now on; at first there is one for each core.",
+)
 @click.option("--quiet", is_flag=True, help="Show no progress.")
-def stream(config: Path, source: str, once: bool, quiet: bool) -> None:
+def stream(config: Path, source: str, once: bool, partitions: int | None, quiet: bool) -> None:
     """Run the pipeline on Spark: an engine for each key of the messages.
 
     Reads the journal that the server writes if pipeline.runner is "spark", and stores what the
-    engines say as a server does: history, alerts and deliveries. May be stopped at any time, by
-    kill -9 too: what was stored is not stored again, and nothing is left out.
+    engines say as a server does: history, alerts and deliveries. Ctrl-C and SIGTERM end it after
+    the batch that runs, a second one at once. May be ended by kill -9 too: what was stored is not
+    stored again, and nothing is left out.
     """
     ending = signalled(signal.SIGTERM, signal.SIGINT, then=partial(sys.exit, 0))
-    signals = click.get_current_context().with_resource(ending)
+    click.get_current_context().with_resource(ending)
     from sensorstream.streaming.message_sources import JOURNAL, read_by_now, with_source
 
     settings = with_source(load_settings(config), source)
@@ -281,7 +287,14 @@ def stream(config: Path, source: str, once: bool, quiet: bool) -> None:
             else:
                 url = open_history(settings.history, stack)
             say("starting Spark")
-            running = stack.enter_context(running_stream(settings, url, progress.stored))
+            running = stack.enter_context(
+                running_stream(settings, url, progress.stored, partitions)
+            )
+        # Anew, since Spark has taken Ctrl-C for itself.
+        twice = signalled(
+            signal.SIGTERM, signal.SIGINT, then=lambda: len(signals) > 1 and sys.exit(0)
+        )
+        signals = stack.enter_context(twice)
         reader = stack.enter_context(closing(PositionReader(url)))
         end: int | None = None
         while not signals and not running.wait(_STREAM_LOOK):
@@ -295,6 +308,9 @@ def stream(config: Path, source: str, once: bool, quiet: bool) -> None:
             # With a source, this process tells the engines of other keys how far time has come.
             if not (reads and position.behind) or position.journalled >= end + _TOLD:
                 break
+        if signals:
+            progress.note("ending after this batch; once more: at once")
+            running.finish()
         progress.end()
 
 
@@ -331,14 +347,15 @@ class StreamProgress:
         self._last, self._told = line, now
         click.echo(f"\r\x1b[2K{line}" if self._live else line, err=True, nl=not self._live)
 
+    def note(self, text: str) -> None:
+        """Show a sentence."""
+        if not self._quiet:
+            click.echo(f"\r\x1b[2K{text}" if self._live else text, err=True)
+
     def end(self) -> None:
         """Show the total."""
-        if self._quiet:
-            return
         seconds = monotonic() - self._begin
-        start = "\r\x1b[2K" if self._live else ""
-        told = f"{self._entries} entries in {self._count} batches, {seconds:.1f} s"
-        click.echo(f"{start}{told}", err=True)
+        self.note(f"{self._entries} entries in {self._count} batches, {seconds:.1f} s")
 
     def _rate(self) -> float:
         now = monotonic()

@@ -390,6 +390,9 @@ class LimitSettings:
 
     # Messages that wait.
     waiting_messages: int = _setting(10_000, "Messages that may wait for the engine.", least=1)
+    waiting_entries: int = _setting(
+        1_000_000, "Entries of the journal that may wait for the pipeline on Spark.", least=1
+    )
     waiting_bytes: int = _setting(
         268_435_456, "Bytes of all messages that wait for the engine.", least=1
     )

@@ -26,7 +26,7 @@ class BatchFigures:
     """
 
     def __init__(self, url: str, tasks: int) -> None:
-        """``tasks`` divide the keys of a batch."""
+        """``tasks`` may work at a time."""
         self._history = OwnConnection(lambda: url, "sensorstream progress")
         self._tasks = tasks
         self._loads: Counter[str] = Counter()
@@ -57,6 +57,7 @@ class BatchFigures:
         last = self._last
         if last is None or progress.batchId != last[0] or "addBatch" not in progress.durationMs:
             return False
+        parts = max((each.numShufflePartitions for each in progress.stateOperators), default=0)
         spark = {name: ms / 1000 for name, ms in progress.durationMs.items()}
         told = BatchProgress(
             last[1],
@@ -65,7 +66,7 @@ class BatchFigures:
             sum(each.numRowsTotal for each in progress.stateOperators),
             sum(each.memoryUsedBytes for each in progress.stateOperators),
             *self._busiest,
-            self._tasks,
+            min(self._tasks, parts or self._tasks),
         )
         with self._history.cursor("cannot store the figures of a batch") as cursor:
             store_progress(cursor, told)

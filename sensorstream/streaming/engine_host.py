@@ -23,14 +23,16 @@ from typing import Final, NoReturn
 
 from sensorstream.app.control.rule_files import with_rule_sets
 from sensorstream.app.control.wiring import Deployment, Substitutes, read_deployment, unpacked
+from sensorstream.app.life.in_work import Watchdog
 from sensorstream.app.life.process_memory import spare_what_stays
 from sensorstream.clock import SystemClock
-from sensorstream.errors import SparkError
+from sensorstream.errors import SensorStreamError, SparkError
 from sensorstream.history.journal_rows import record_of, row_of
 from sensorstream.journal.records import Record
 from sensorstream.processes.own_folders import lock_folder
 from sensorstream.processes.question_messages import Failed
 from sensorstream.reasoning.ontology import parse_put
+from sensorstream.streaming.deadly_entries import DeadlyEntries
 from sensorstream.streaming.keyed_engine import Controls, KeyedEngine
 from sensorstream.streaming.worker_messages import (
     PROTOCOL,
@@ -57,8 +59,11 @@ _FEW: Final = 100
 class EngineHost:
     """The engines of one partition, by key."""
 
-    def __init__(self, deployment: Deployment, url: str) -> None:
+    def __init__(
+        self, deployment: Deployment, url: str, deadly: DeadlyEntries | None = None
+    ) -> None:
         """``url`` is that of the history, where the journal is."""
+        self._deadly = DeadlyEntries.none() if deadly is None else deadly
         settings = deployment.settings
         self._deployment = deployment
         self._every = max(1, settings.history.checkpoint_every)
@@ -85,7 +90,7 @@ class EngineHost:
             if work.place is not None and not work.rebuild:
                 return None
             first = records[0].seq if work.place is None else work.place.first
-            engine = KeyedEngine(self._deployment, self._counter, first)
+            engine = KeyedEngine(self._deployment, self._counter, first, self._deadly)
             rebuilt = work.place is not None
             if work.place is not None:
                 kept = _records(work.kept)
@@ -94,6 +99,9 @@ class EngineHost:
         standing = engine.standing(work.key, records)
         # An engine that changes places with others is soon rebuilt again.
         due = min(self._every, _FEW) if rebuilt else self._every
+        if engine.skipped:
+            # One that waited for its turn is in the state before, and would wait again.
+            due = 0
         checkpoint = engine.checkpoint() if engine.place.since >= due else None
         self._hold(work.key, engine)
         told = pickle.dumps(effects, PROTOCOL)
@@ -151,9 +159,9 @@ def deployment_of(task: HostTask) -> Deployment:
     return read_deployment(task.settings, ontology, Substitutes(texts, tables=task.rules.tables))
 
 
-def serve(listening: socket, task: HostTask, deployment: Deployment) -> None:
+def serve(listening: socket, task: HostTask, deployment: Deployment, deadly: DeadlyEntries) -> None:
     """Do the work that comes over the socket; one worker at a time."""
-    host = EngineHost(deployment, task.url)
+    host = EngineHost(deployment, task.url, deadly)
     while True:
         try:
             with accepted(listening, task.secret) as connection:
@@ -163,6 +171,11 @@ def serve(listening: socket, task: HostTask, deployment: Deployment) -> None:
                         work: Work = pickle.loads(said)
                         answer: Done | Failed | None = host.work(work)
                     except Exception as error:
+                        if deadly.in_work.now and not isinstance(error, SensorStreamError):
+                            # A fault of the program counts as a death at this entry.
+                            traceback.print_exc()
+                            os._exit(1)
+                        deadly.in_work.end()
                         answer = _failed(error)
                     connection.send(answer)
         except (AuthenticationError, EOFError, OSError):
@@ -192,19 +205,26 @@ def serve_partitions(listening: socket, folder: Path, task: HostTask, leader: in
                         if os.fork() == 0:
                             connection.close()
                             listening.close()
-                            _be_host(own, folder, task, deployment, leader)
+                            _be_host(own, folder, partition, task, deployment, leader)
                 connection.send(refused)
         except (AuthenticationError, EOFError, OSError):
             """The worker has gone, or has to ask again."""
 
 
 def _be_host(
-    listening: socket, folder: Path, task: HostTask, deployment: Deployment, leader: int
+    listening: socket,
+    folder: Path,
+    partition: int,
+    task: HostTask,
+    deployment: Deployment,
+    leader: int,
 ) -> NoReturn:
     try:
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         _watch(folder, leader)
-        serve(listening, task, deployment)
+        deadly = DeadlyEntries.count(folder, partition)
+        with Watchdog(deadly.in_work, task.settings.limits.entry_seconds):
+            serve(listening, task, deployment, deadly)
     except BaseException:
         traceback.print_exc()
     finally:
@@ -238,6 +258,8 @@ def main() -> None:
     number of the open file, ``LEADER`` the process whose end ends this one. The task comes on
     stdin.
     """
+    # Ctrl-C goes to all processes of a terminal; the command ends these when its batch is stored.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     folder, listening, leader = Path(sys.argv[1]), socket(fileno=int(sys.argv[2])), sys.argv[3]
     task: HostTask = pickle.load(sys.stdin.buffer)
     # On a machine where Spark itself does not run, whose command has locked it there.

@@ -10,9 +10,11 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Final
 
+from sensorstream.app.life.in_work import TOO_OFTEN
 from sensorstream.errors import SparkError
 from sensorstream.processes.own_folders import locked_file
 from sensorstream.processes.question_messages import Failed
+from sensorstream.streaming.deadly_entries import skipped_bytes
 from sensorstream.streaming.worker_messages import Done, HostTask, Work, connected, listening_at
 
 _PARENT: Final = "hosts.sock"
@@ -38,23 +40,27 @@ class HostClient:
         self._connection = self._reach()
 
     def work(self, work: Work) -> Done | None:
-        """See :meth:`.EngineHost.work`; a host that has ended is replaced, once.
+        """See :meth:`.EngineHost.work`; a host that has ended is replaced. An entry at which hosts
+        end is skipped the third time.
 
         Raises:
-            SparkError: the work failed.
+            SparkError: the work failed, or hosts end at it that do not come to an entry.
         """
-        try:
-            answer = self._ask(work)
-        except (EOFError, OSError):
-            # Nothing was kept of it. The next host has no engines, and asks for their state.
-            self.close()
-            self._connection = self._reach()
+        deaths, skipped = 0, skipped_bytes(self._folder, self._partition)
+        while True:
             try:
                 answer = self._ask(work)
+                break
             except (EOFError, OSError) as error:
-                raise SparkError(
-                    f"the process of the engines ended twice at the key '{work.key}': {error!r}"
-                ) from error
+                # Nothing was kept of it. The next host has no engines, and asks for their state.
+                self.close()
+                self._connection = self._reach()
+                before, skipped = skipped, skipped_bytes(self._folder, self._partition)
+                deaths = deaths + 1 if skipped == before else 0
+                if deaths == TOO_OFTEN:
+                    raise SparkError(
+                        f"the process of the engines ended twice at the key '{work.key}': {error!r}"
+                    ) from error
         if isinstance(answer, Failed):
             raise answer.error
         return answer

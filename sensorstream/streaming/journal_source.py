@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, MutableMapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from itertools import islice, pairwise
+from pathlib import Path
 from typing import Any, Final
 
 import pyarrow as pa
@@ -86,8 +87,9 @@ class Woken(SeqRange):
 
 class JournalSource(DataSource):  # type: ignore[misc]
     """The source; options: ``url`` of the history, ``key``, ``prefixes``, ``depth``, ``batch``,
-    ``parts``, ``inputs``, ``size``. ``prefixes`` and ``inputs``, those that read topics, are
-    dictionaries, pickled and in hexadecimal digits; ``size`` is the most bytes of a message.
+    ``parts``, ``inputs``, ``size``, ``end``. ``prefixes`` and ``inputs``, those that read topics,
+    are dictionaries, pickled and in hexadecimal digits; ``size`` is the most bytes of a message. No
+    batch begins any more when there is a file ``end``.
     """
 
     def __init__(self, options: MutableMapping[str, str]) -> None:
@@ -122,6 +124,8 @@ class JournalReader(DataSourceStreamReader):  # type: ignore[misc]
         Raises:
             HistoryError: the journal cannot be read, or it is not the one that was read before.
         """
+        if Path(self._options["end"]).exists():
+            return start
         with self._opened("cannot read the journal") as cursor:
             last = one_value(cursor, "select coalesce(max(seq), 0) from store.messages")
             if last < start["seq"]:

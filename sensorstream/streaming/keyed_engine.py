@@ -11,17 +11,27 @@ from typing import Final
 
 from sensorstream.app.control.rule_exchange import Exchange
 from sensorstream.app.control.wiring import Deployment, build_machine
+from sensorstream.app.life.in_work import TOO_OFTEN
+from sensorstream.app.life.recovery import consequence
 from sensorstream.engine.checkpoint import dump, load
 from sensorstream.engine.outcome import Outcome
 from sensorstream.engine.query_alerts import KIND
 from sensorstream.history.effects_writer import EngineStanding
 from sensorstream.history.journal_rows import journal_rows, record_of
-from sensorstream.journal.entry_effects import effects_of
+from sensorstream.journal.entry_effects import effects_of, in_order
 from sensorstream.journal.kinds import replay
 from sensorstream.journal.message import PassTime, TakeMessage
-from sensorstream.journal.records import Effects, Record, is_of_topic
+from sensorstream.journal.notice import ReportSkip
+from sensorstream.journal.records import (
+    Effects,
+    Record,
+    is_of_topic,
+    message_id,
+    number_of_message,
+)
 from sensorstream.model.events import Status
 from sensorstream.model.waits import Waits
+from sensorstream.streaming.deadly_entries import DeadlyEntries
 from sensorstream.streaming.key_routing import CONTROLS, TIME
 from sensorstream.streaming.worker_messages import EnginePlace
 
@@ -87,13 +97,22 @@ def _between(entries: Sequence[Record], after: int, upto: int) -> Sequence[Recor
 class KeyedEngine:
     """An engine for the entries of one key; owned by one thread."""
 
-    def __init__(self, deployment: Deployment, counter: Callable[[], float], first: int) -> None:
+    def __init__(
+        self,
+        deployment: Deployment,
+        counter: Callable[[], float],
+        first: int,
+        deadly: DeadlyEntries,
+    ) -> None:
         """Start an engine whose first entry is ``first``.
 
         Raises:
             ReasonerError: its reasoner does not start.
         """
-        machine = build_machine(deployment, counter, live=True)
+        machine = build_machine(deployment, counter, turn=deadly.in_work.turn_to, live=True)
+        self._deadly = deadly
+        self.skipped = False
+        """Whether a deadly entry was skipped since the checkpoint."""
         self._engine = machine.engine
         self._target = Exchange(machine.engine, machine.mapper, deployment)
         self._refused: set[str] = set()
@@ -145,7 +164,7 @@ class KeyedEngine:
             self._begin(controls)
         effects: list[Effects] = []
         kept: list[Record] = []
-        for record, outcome, own in self._applied(records, controls, upto):
+        for record, outcome, own in self._applied(records, controls, upto, new=True):
             found = effects_of([record], [outcome])
             if own or record.kind == TIME:
                 kept.append(replace(record, status=outcome.status, degraded=outcome.degraded))
@@ -159,9 +178,11 @@ class KeyedEngine:
                 found = replace(found, statuses=())
                 if record.kind != TIME:
                     # What ends for all engines is said there, too.
-                    own_keys = (a for a in found.alerts if a.kind == KIND and a.key is not None)
+                    told = (KIND, ReportSkip.alert[0])
+                    own_keys = (a for a in found.alerts if a.kind in told and a.key is not None)
                     found = replace(found, alerts=tuple(own_keys))
             effects.append(found)
+        self._deadly.in_work.end()
         place = self.place
         last = max(upto, records[-1].seq if records else 0, place.last)
         self.place = EnginePlace(place.first, last, place.since + len(kept))
@@ -183,6 +204,7 @@ class KeyedEngine:
     def checkpoint(self) -> bytes:
         """Return the state; the entries before need not be kept any more."""
         self._refused.clear()
+        self.skipped = False
         self.place = replace(self.place, since=0)
         return dump(self._engine.state())
 
@@ -192,8 +214,12 @@ class KeyedEngine:
             replay(self._own(each), self._target, self._refused)
 
     def _applied(
-        self, records: Sequence[Record], controls: Controls, upto: int
+        self, records: Sequence[Record], controls: Controls, upto: int, *, new: bool = False
     ) -> Iterator[tuple[Record, Outcome, bool]]:
+        """Apply entries; ``new``: for the first time, so that one may end this process."""
+        deadly = self._deadly.numbers if new else frozenset()
+        # One that waits for its turn has arrived, and is refused then.
+        self._refused.update(map(message_id, deadly))
         own = {each.seq for each in records}
         others = (
             self._own(each)
@@ -210,7 +236,30 @@ class KeyedEngine:
                     # It would change nothing, and there may be many.
                     continue
             waits = None
-            yield record, replay(record, self._target, self._refused), record.seq in own
+            if new:
+                if record.seq in deadly:
+                    record = replace(record, status=Status.SKIPPED)
+                self._deadly.in_work.begin(record)
+            outcome = replay(record, self._target, self._refused)
+            if deadly:
+                self._tell_skipped(record, outcome)
+            yield record, outcome, record.seq in own
+
+    def _tell_skipped(self, record: Record, outcome: Outcome) -> None:
+        """Add reason and alert to what is skipped, as a server tells it by an entry."""
+        for each in in_order(outcome):
+            seq = number_of_message(each.message.id)
+            if seq in self._deadly.numbers and each.status in (Status.SKIPPED, Status.REJECTED):
+                self.skipped = True
+                kind = record.kind if seq == record.seq else TakeMessage.kind
+                text = (
+                    f"skipped: the process of its engine ended while entry {seq} was in work, "
+                    f"{TOO_OFTEN} times in a row; "
+                    f"{consequence(kind, message_id(seq), each.message.source)}"
+                )
+                each.warnings += (text,)
+                named = replace(each.message, content=text.encode())
+                each.alerts += self._engine.report(named, *ReportSkip.alert).alerts
 
     def _own(self, control: Record) -> Record:
         """Give an entry for all engines an id of this key: the ids of its effects are unique."""

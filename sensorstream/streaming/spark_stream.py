@@ -96,6 +96,9 @@ _CONFIGURATION: Final[Mapping[str, str]] = {
 _ATTEMPTS: Final = 4
 """How often a task is tried whose Python worker has ended; Spark's own number on a cluster."""
 _MARK: Final = "sensorstream.json"
+_END: Final = "end"
+_LOOK: Final = 0.1
+"""Seconds between two looks whether the last batch has ended."""
 Told = Callable[[int, int], None]
 
 
@@ -106,6 +109,8 @@ class RunningStream:
     store: PostgresStore
     query: StreamingQuery
     figures: BatchFigures
+    end: Path
+    """While this file is there, no batch begins."""
 
     def wait(self, seconds: float) -> bool:
         """Wait until it has ended, and store the figures of the last batch; False if it runs after
@@ -120,15 +125,28 @@ class RunningStream:
             self.figures.tell(self.query)
             return ended
 
+    def finish(self) -> None:
+        """Wait until the batch that runs is stored and committed; no other begins. Raises what
+        :meth:`wait` raises.
+        """
+        self.end.touch()
+        # A trigger that begins after this moment finds the file.
+        while not self.wait(_LOOK) and self.query.status["isTriggerActive"]:
+            """It may be planning a batch."""
+
 
 @contextmanager
-def running_stream(settings: Settings, url: str, told: Told) -> Iterator[RunningStream]:
+def running_stream(
+    settings: Settings, url: str, told: Told, partitions: int | None = None
+) -> Iterator[RunningStream]:
     """Start Spark and the pipeline, over the history at ``url``; it ends with the block.
 
     Args:
         settings: those of the deployment, whose files are sent to the executors.
         url: every executor must reach it.
         told: gets the number of entries of each batch that is stored, and its last entry.
+        partitions: into how many parts the keys are divided from now on; None: as before, at first
+            as many as there are cores.
 
     Raises:
         SettingsError, LanguageError, OntologyError: the deployment is not valid; or
@@ -159,6 +177,7 @@ def running_stream(settings: Settings, url: str, told: Told) -> Iterator[Running
             shown = thread.submit(_show_views, url, settings, deployment.ontology.schema)
             at = replace(settings.spark, master=_patient(settings.spark.master))
             spark = stack.enter_context(spark_session(at, _CONFIGURATION))
+            spark.conf.set(_PARTITIONS, str(spark.sparkContext.defaultParallelism))
             shown.result()
             with _pipeline_errors():
                 mark = FolderMark(spark, settings.pipeline.folder)
@@ -167,9 +186,12 @@ def running_stream(settings: Settings, url: str, told: Told) -> Iterator[Running
         stack.callback(figures.close)
         sink = HistorySink(store, told, figures)
         with _pipeline_errors():
+            if partitions is not None:
+                _divide(spark, mark.folder, partitions)
+                spark.conf.set(_PARTITIONS, str(partitions))
             query = _start(spark, settings, task, str(sockets), sink, prefixes, mark.folder)
         stack.callback(_stop, query)
-        yield RunningStream(store, query, figures)
+        yield RunningStream(store, query, figures, sockets / _END)
 
 
 def _patient(master: str) -> str:
@@ -268,6 +290,29 @@ def check_folder(settings: Settings, store: PostgresStore, mark: FolderMark) -> 
     mark.write(json.dumps(key))
 
 
+_PARTITIONS: Final = "spark.sql.shuffle.partitions"
+"""The partitions of a new state; those of a state that is there are kept with it."""
+_NOT_NEEDED: Final = ("NO_BATCH_FOUND", "NO_COMMITTED_BATCH", "SHUFFLE_PARTITIONS_ALREADY_MATCH")
+
+
+def _divide(spark: SparkSession, folder: str, partitions: int) -> None:
+    """Divide the state into so many partitions, if there is one. A batch that was not committed is
+    left out: its entries are in the next one, and what is stored is not stored again.
+
+    Raises:
+        SparkError: the state cannot be divided.
+    """
+    from pyspark.errors import PySparkException
+
+    try:
+        spark._streamingCheckpointManager.repartition(folder, partitions, False)  # noqa: SLF001
+    except PySparkException as error:
+        if (error.getCondition() or "").endswith(_NOT_NEEDED):
+            return
+        told = str(error).partition("\n")[0]
+        raise SparkError(f"cannot divide the state in {folder}: {told}") from error
+
+
 def _start(
     spark: SparkSession,
     settings: Settings,
@@ -281,7 +326,6 @@ def _start(
     from sensorstream.streaming.keyed_state import OUTPUT, KeyedState
 
     cores = spark.sparkContext.defaultParallelism
-    spark.conf.set("spark.sql.shuffle.partitions", str(cores))
     spark.dataSource.register(JournalSource)
     entries = (
         spark.readStream.format(FORMAT)
@@ -294,6 +338,7 @@ def _start(
             parts=str(cores),
             inputs=pickle.dumps(topics_of(settings)).hex(),
             size=str(settings.server.max_message_bytes),
+            end=str(Path(sockets) / _END),
         )
         .load()
     )

@@ -16,7 +16,7 @@ from prometheus_client import CollectorRegistry
 from sensorstream.app.application import Application
 from sensorstream.app.life.health import WatermarkNews
 from sensorstream.cli.simulation.tracker_messages import PAPER_MESSAGE
-from sensorstream.errors import HistoryError, MalformedMessage, QueryConflict, RunsOnSpark
+from sensorstream.errors import Busy, HistoryError, MalformedMessage, QueryConflict, RunsOnSpark
 from sensorstream.history.effects_writer import (
     BatchProgress,
     EngineStanding,
@@ -163,6 +163,33 @@ def test_queries_and_webhooks_are_put_and_restored_rules_and_ontology_by_their_f
         assert back.status_code == 200, back.text
         assert client(f"/{kind}/{name}").json()[read] in (QUERY, url)
         assert len(client(f"/{kind}/{name}/versions").json()["versions"]) == 3
+
+
+def test_a_journal_too_far_ahead_takes_no_messages_until_the_pipeline_has_stored_some(
+    settings: Settings, open_application: Callable[[Settings], Application]
+) -> None:
+    limits = replace(settings.limits, waiting_entries=3)
+    pipeline = PipelineSettings(runner="spark")
+    application = open_application(replace(settings, pipeline=pipeline, limits=limits))
+    eventually(lambda: application.pipeline.stored_elsewhere() == 0)
+    for _ in range(3):
+        application.submit(PAPER_MESSAGE, "cam").result(300)
+    with pytest.raises(Busy, match="3 entries of the journal wait for the pipeline") as refused:
+        application.submit(PAPER_MESSAGE, "cam").result(300)
+    assert refused.value.retry_after > 1
+    # An input tries again.
+    assert isinstance(application.pipeline.take(PAPER_MESSAGE, "cam").exception(), Busy)
+    application.queries.register(QUERY, "people")
+
+    def told() -> str:
+        return next(each.detail for each in application.health.parts() if each.name == "spark")
+
+    eventually(lambda: told().endswith("; messages are refused (limits.waiting_entries)"))
+    with PostgresStore.open(application.url, Timeline.INTEGER, Writes.EFFECTS) as store:
+        statuses = tuple(MessageStatus(n, Status.ACCEPTED) for n in (1, 2))
+        store.commit(Effects(2, (), (), (), statuses, NOW))
+    eventually(lambda: application.pipeline.stored_elsewhere() == 2)
+    application.submit(PAPER_MESSAGE, "cam").result(300)
 
 
 def test_that_no_pipeline_runs_is_told(application: Application) -> None:

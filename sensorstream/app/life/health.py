@@ -254,7 +254,10 @@ class Health:
         """The progress of the pipeline on Spark; messages are accepted without it, too."""
         if self._news is not None:
             position = self._news.position
-            yield HealthPart("spark", ready=True, detail="" if position is None else str(position))
+            told = "" if position is None else str(position)
+            if position is not None and position.lag >= self._app.settings.limits.waiting_entries:
+                told += "; messages are refused (limits.waiting_entries)"
+            yield HealthPart("spark", ready=True, detail=told)
 
     def _outputs(self) -> Iterator[HealthPart]:
         """The state of each output; messages are accepted while one is away."""
@@ -307,6 +310,10 @@ class WatermarkNews(RepeatedWork):
     def stop(self) -> None:
         super().stop()
         self._reader.close()
+
+    def stored(self) -> int | None:
+        """The last entry that was stored at the last look; None: there was none."""
+        return None if self.position is None else self.position.stored
 
     def _look(self) -> None:
         try:

@@ -32,6 +32,8 @@ _DEATHS: Final = Struct("<qqq")
 _SIZE: Final = _MARK.size + _DEATHS.size
 COSTLY_TIMES: Final = 10
 """How much longer than others an entry may take that starts a reasoner."""
+TOO_OFTEN: Final = 2
+"""Deaths in a row at one entry after which it is skipped. The first may be chance."""
 
 
 @dataclass(frozen=True, slots=True)

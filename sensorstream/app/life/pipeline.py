@@ -56,6 +56,8 @@ from sensorstream.settings.settings import LimitSettings
 _LOG = logging.getLogger("sensorstream.app.pipeline")
 _NAP: Final = 1.0
 """The most seconds between two readings of the clock while the engine has something due."""
+_LATER: Final = 5.0
+"""Seconds after which a batch of Spark may have made room in the journal."""
 _MUCH: Final = 4 << 20
 """Bytes of messages after which a pipeline that rests returns memory to the system."""
 _NONE: Final[frozenset[str]] = frozenset()
@@ -130,6 +132,9 @@ class Pipeline:
         self._effects = EffectWriter(self._store, self._journal, checkpoints, metrics, out)
         # Queries that the group at work has stopped; the journal is told of it after the group.
         self._stops: list[QueryStopped] = []
+        self._most_waiting = limits.waiting_entries
+        self.stored_elsewhere: Callable[[], int | None] = lambda: None
+        """The last entry that is stored, where others apply them; None: it is not known."""
         self.failure: BaseException | None = None
         """The error that stopped the pipeline; None while it runs."""
         self._thread = Thread(target=self._run, name="pipeline", daemon=True)
@@ -269,10 +274,25 @@ class Pipeline:
         if isinstance(waiting.entry, TakeMessage) and len(self.sources) < _MOST_SOURCES:
             self.sources.add(waiting.entry.source)
         try:
+            if self._elsewhere is not None and isinstance(waiting.entry, TakeMessage):
+                self._check_room()
             self._queue.put(waiting)
         except (Busy, Unavailable) as error:
             return failed(error)
         return waiting.future
+
+    def _check_room(self) -> None:
+        """Check that the journal is not too far ahead of those who apply it; O(1)."""
+        stored = self.stored_elsewhere()
+        if stored is None:
+            return
+        ahead = self._journal.seq + len(self._queue) - stored
+        if ahead >= self._most_waiting:
+            raise Busy(
+                f"{ahead} entries of the journal wait for the pipeline on Spark: send it again "
+                "later; limits.waiting_entries allows more",
+                retry_after=_LATER,
+            )
 
     def _run(self) -> None:
         queue, taken = self._queue, 0

@@ -10,14 +10,14 @@ from itertools import chain, islice, pairwise
 from typing import Final
 
 from sensorstream.app.life.arrival_clock import arrival_of
-from sensorstream.app.life.in_work import Death, InWork
+from sensorstream.app.life.in_work import TOO_OFTEN, Death, InWork
 from sensorstream.engine.checkpoint import dump, load
 from sensorstream.engine.elapsed_time import elapse
 from sensorstream.engine.engine import EngineState
 from sensorstream.engine.engine_queries import EngineReport
 from sensorstream.engine.outcome import Outcome
 from sensorstream.errors import DamagedCheckpoint, HistoryError, JournalError
-from sensorstream.history.journal_rows import JournalEntry, entry_at, pass_over
+from sensorstream.history.journal_rows import entry_at, pass_over
 from sensorstream.history.store import PostgresStore
 from sensorstream.journal.entry import Entry, Target
 from sensorstream.journal.entry_effects import effects_of, reports_of
@@ -263,10 +263,6 @@ def _groups(records: Iterable[Record]) -> Iterator[list[Record]]:
         yield group
 
 
-_TOO_OFTEN: Final = 2
-"""Deaths in a row at one entry after which it is skipped. The first may be chance."""
-
-
 def skip_deadly(death: Death, store: PostgresStore, start: Start, now: datetime) -> bool:
     """Skip the entry in work when the last processes died, if it was the same twice in a row.
 
@@ -282,7 +278,7 @@ def skip_deadly(death: Death, store: PostgresStore, start: Start, now: datetime)
         return True
     times = f"{death.times} times in a row" if death.times > 1 else "once"
     told = f"the server ended while entry {death.culprit} was in work, {times}"
-    if death.times < _TOO_OFTEN:
+    if death.times < TOO_OFTEN:
         _LOG.warning("%s", told)
         return False
     try:
@@ -324,17 +320,18 @@ def skip_entry(seq: int, why: str, store: PostgresStore, start: Start, now: date
         )
     # A held message has arrived, and others waited for it: only its turn is refused.
     status = Status.REJECTED if held else Status.SKIPPED
-    notice = ReportSkip(f"{why}; {_consequence(entry)}")
+    notice = ReportSkip(f"{why}; {consequence(entry.kind, entry.id, entry.source)}")
     record = new_record(notice, store.last_seq() + 1, now, arrival_of(store, now))
     pass_over(store.url, seq, status, why, record)
     _LOG.error("entry %d: %s", seq, notice.text)
 
 
-def _consequence(entry: JournalEntry) -> str:
+def consequence(kind: str, name: str, source: str) -> str:
+    """A sentence on an entry that is skipped; ``name`` is its id."""
     told = {
-        TakeMessage.kind: f"the message {entry.id} from '{entry.source[:80]}' is in quarantine",
-        RegisterQuery.kind: f"the query '{entry.source[:80]}' does not run",
-        PutOntology.kind: f"the ontology that {entry.id} put is not in force",
-        PutRules.kind: f"the rules that {entry.id} put are not in force",
+        TakeMessage.kind: f"the message {name} from '{source[:80]}' is in quarantine",
+        RegisterQuery.kind: f"the query '{source[:80]}' does not run",
+        PutOntology.kind: f"the ontology that {name} put is not in force",
+        PutRules.kind: f"the rules that {name} put are not in force",
     }
-    return told.get(entry.kind, f"an entry of kind '{entry.kind}' has no effect")
+    return told.get(kind, f"an entry of kind '{kind}' has no effect")

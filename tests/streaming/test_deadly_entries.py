@@ -1,0 +1,153 @@
+"""A message that ends the process of its engine is skipped the third time; all others count."""
+
+from __future__ import annotations
+
+import pickle
+import signal
+import tempfile
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sensorstream.app.control.wiring import read_deployment
+from sensorstream.app.life.in_work import InWork
+from sensorstream.errors import SparkError
+from sensorstream.history.journal_rows import JournalRow, record_of, row_of
+from sensorstream.journal.entry_effects import merged
+from sensorstream.journal.records import Effects
+from sensorstream.model.events import Alert, Status
+from sensorstream.settings.settings import Settings
+from sensorstream.settings.settings_file import load_settings
+from sensorstream.streaming.deadly_entries import DeadlyEntries
+from sensorstream.streaming.engine_host import EngineHost
+from sensorstream.streaming.host_client import HostClient
+from sensorstream.streaming.worker_messages import Done, EnginePlace, HostTask, Work, pack, unpack
+from tests.streaming.conftest import START, seen, write_deployment
+from tests.streaming.test_host_client import hosts
+from tests.streaming.test_keyed_engines import of_one_engine, told
+
+DEADLY = {66: "os._exit(3)", 67: "os.kill(os.getpid(), signal.SIGSEGV)", 68: "while True: pass"}
+"""The values of x at which the function of the rule ends the process, or never ends."""
+CODE = "import os, signal\ndef safe(text: str) -> str:\n" + "".join(
+    f"    if text == '{x}':\n        {what}\n" for x, what in DEADLY.items()
+)
+
+
+def deadly_deployment(folder: Path, more: str = "") -> Settings:
+    """A deployment whose mapping rule calls the function."""
+    write_deployment(folder, f'[functions]\nfiles = ["safe.py"]\n{more}')
+    (folder / "safe.py").write_text(f"{CODE}    return text\n")
+    rules = (folder / "t.rules").read_text()
+    (folder / "t.rules").write_text(rules.replace("$person/@x}", "$person/@x |> safe}"))
+    return load_settings(folder / "sensorstream.toml", {})
+
+
+@pytest.fixture
+def folder() -> Iterator[Path]:
+    """A short path: that of a socket has a hundred letters at most."""
+    with tempfile.TemporaryDirectory(prefix="deadly-") as name:
+        yield Path(name)
+        for each in hosts(Path(name)):
+            each.kill()
+
+
+def rows(*values: int, first: int = 1) -> list[JournalRow]:
+    """Messages of one person, with these values."""
+    return [
+        (n, f"m{n}", "cam", START, n, seen("cam", n, (n % 3, x)), None, "message", False, "")
+        for n, x in enumerate(values, first)
+    ]
+
+
+def parts(done: Done | None) -> list[Effects]:
+    assert isinstance(done, Done)
+    found: list[Effects] = pickle.loads(done.effects)
+    return found
+
+
+def without_skips(effects: Effects) -> dict[str, Any]:
+    """What the effects say, but for the alerts about skipped entries and their reasons."""
+    alerts = (a for a in effects.alerts if not isinstance(a, Alert) or a.kind != "entry-skipped")
+    statuses = (replace(each, reason=None) for each in effects.statuses)
+    return told(replace(effects, alerts=tuple(alerts), statuses=tuple(statuses)))
+
+
+def test_what_ends_the_process_or_never_ends_is_skipped_and_told(
+    folder: Path, tmp_path: Path
+) -> None:
+    settings = deadly_deployment(tmp_path, "[limits]\nentry_seconds = 0.4\n")
+    said = rows(80, 66, 67, 75, 10, 68, 90, 20)
+    task = HostTask(settings, "", None, b"secret")
+    with closing(HostClient(folder, 0, task)) as client:
+        done = client.work(Work("=cam", None, 0, [pack(said)]))
+        found = merged(parts(done))
+        assert isinstance(done, Done)
+        # Another host rebuilds the engine without them.
+        (host,) = [each for each in hosts(folder) if not each.children()]
+        host.send_signal(signal.SIGKILL)
+        host.wait()
+        later = rows(85, first=9)
+        assert client.work(Work("=cam", done.place, 0, [pack(later)])) is None
+        assert done.checkpoint is not None
+        checkpoint = (done.place.last, done.checkpoint)
+        again = Work("=cam", done.place, 0, [pack(later)], rebuild=True, checkpoint=checkpoint)
+        found = merged([found, *parts(client.work(again))])
+    skipped = {each.seq: each.reason for each in found.statuses if each.status is Status.SKIPPED}
+    assert set(skipped) == {2, 3, 6}
+    assert skipped[2] == (
+        "skipped: the process of its engine ended while entry 2 was in work, 2 times in a row; "
+        "the message m2 from 'cam' is in quarantine"
+    )
+    alerts = [each for each in found.alerts if isinstance(each, Alert)]
+    notices = {a.message: (a.key, a.text) for a in alerts if a.kind == "entry-skipped"}
+    assert notices == {f"m{seq}": ("journal", reason) for seq, reason in skipped.items()}
+    journal = [record_of(each) for each in (*said, *later)]
+    known = [replace(r, status=Status.SKIPPED) if r.seq in skipped else r for r in journal]
+    expected = without_skips(of_one_engine(read_deployment(settings), known))
+    assert without_skips(found) == expected
+    assert {row[0]: row[6] for row in unpack(done.entries)}[2] == "skipped"
+
+
+def test_a_message_that_has_waited_is_refused_at_its_turn(tmp_path: Path) -> None:
+    deployment = read_deployment(write_deployment(tmp_path, '[time]\nlateness = "3"\n'))
+    in_work = InWork(tmp_path / "0.in-work")
+    in_work.open()
+    host = EngineHost(deployment, "", DeadlyEntries(frozenset(), in_work))
+    first = host.work(Work("=cam", None, 0, [pack(rows(80, 66, 75))]))
+    assert {each.status for each in merged(parts(first)).statuses} == {Status.HELD}
+    assert isinstance(first, Done)
+    # It dies twice while the second message has its turn.
+    for _ in range(2):
+        assert DeadlyEntries.count(tmp_path, 0).numbers == frozenset()
+        in_work = InWork(tmp_path / "0.in-work")
+        in_work.open()
+        in_work.begin(record_of(rows(20, first=5)[0]))
+        in_work.turn_to("m2")
+    deadly = DeadlyEntries.count(tmp_path, 0)
+    assert deadly.numbers == {2}
+    host = EngineHost(deployment, "", deadly)
+    work = Work("=cam", first.place, 0, [pack(rows(20, 30, 90, 40, first=4))])
+    done = host.work(replace(work, rebuild=True, kept=[first.entries]))
+    found = merged(parts(done))
+    assert {each.message: each.status for each in found.settled}["m2"] is Status.REJECTED
+    assert [each.message for each in found.alerts if each.kind == "entry-skipped"] == ["m2"]
+    assert isinstance(done, Done)
+    assert done.checkpoint is not None, "the state before has the message, which waits"
+    assert DeadlyEntries.count(tmp_path, 0).numbers == {2}
+
+
+def test_hosts_that_end_without_an_entry_in_work_are_told(folder: Path, tmp_path: Path) -> None:
+    settings = deadly_deployment(tmp_path)
+    task = HostTask(settings, "", None, b"secret")
+    # As if it had been taken in once; now it ends the process at each rebuilding.
+    kept = pack([row_of(replace(record_of(row), status=Status.ACCEPTED)) for row in rows(66)])
+    work = Work("=cam", EnginePlace(1, 1, 1), 0, [pack(rows(80, first=2))])
+    with (
+        closing(HostClient(folder, 0, task)) as client,
+        pytest.raises(SparkError, match="ended twice at the key '=cam'"),
+    ):
+        client.work(replace(work, rebuild=True, kept=[kept]))

@@ -1,0 +1,75 @@
+"""The command in operation: ended by Ctrl-C, given more partitions, with a deadly message."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+from sensorstream.app.control.wiring import read_deployment
+from sensorstream.history.effects_writer import Writes
+from sensorstream.history.journal_rows import journal_rows
+from sensorstream.journal.records import Record
+from sensorstream.model.events import Status
+from tests.databases import execute, make_views
+from tests.streaming.conftest import seen
+from tests.streaming.test_deadly_entries import deadly_deployment
+from tests.streaming.test_keyed_engines import of_one_engine
+from tests.streaming.test_spark_stream import finished, raised, rows, started, stored, write
+
+KEYS = ("north", "south", "east", "west")
+DEADLY, COUNT = 30, 160
+
+
+def batches(folder: Path, kind: str) -> list[int]:
+    """The numbers of batches that are planned (``offsets``) or done (``commits``)."""
+    return sorted(int(each.name) for each in (folder / kind).iterdir() if each.name.isdigit())
+
+
+def test_it_ends_after_its_batch_and_goes_on_with_more_partitions_and_without_what_kills_it(
+    tmp_path: Path, new_database: Callable[[], str], record: Callable[..., Record]
+) -> None:
+    url, expected, state = new_database(), new_database(), tmp_path / "state"
+    more = (
+        f'[history]\nurl = "{url}"\ncheckpoint_every = 15\n[spark]\nmaster = "local[2]"\n'
+        f'[pipeline]\nbatch = 40\nfolder = "{state}"\n'
+    )
+    settings = deadly_deployment(tmp_path, more)
+    deployment = read_deployment(settings)
+    dice = random.Random(3)
+    records = []
+    for seq in range(1, COUNT + 1):
+        camera, x = dice.choice(KEYS), dice.choice((*range(30, 66), *range(70, 101)))
+        x = 66 if seq == DEADLY else x
+        records.append(record(seq, seen(camera, seq, (dice.randrange(9), x)), camera))
+    skipped = replace(records[DEADLY - 1], status=Status.SKIPPED)
+    known = [*records[: DEADLY - 1], skipped, *records[DEADLY:]]
+    write(url, records, Writes.JOURNAL, None)
+    write(expected, records, Writes.ALL, of_one_engine(deployment, known))
+    make_views(expected, deployment.ontology.schema)
+
+    command = started(settings)
+    stored(url, 40, command)
+    # As a terminal does it: all processes of the command get it.
+    os.killpg(command.pid, signal.SIGINT)
+    told = finished(command)
+    assert "ending after this batch" in told
+    assert batches(state, "offsets") == batches(state, "commits")
+    done = stored(url)
+    assert done % 40 == 0
+    assert {each.name for each in (state / "state/0").iterdir()} >= {"0", "1"}
+
+    finished(started(settings, "--once", "--partitions", "5"))
+    assert stored(url) == COUNT
+    assert {str(n) for n in range(5)} <= {each.name for each in (state / "state/0").iterdir()}
+    for relation in ("individuals", "statements", "human", "x"):
+        assert rows(url, relation) == rows(expected, relation), relation
+    assert raised(url) == raised(expected)
+    assert raised(url), "the stream raises alerts"
+    (row,) = [each for each in journal_rows(url, 0) if each[0] == DEADLY]
+    assert row[6] == "skipped"
+    notice = "select key, message_id from store.alerts where kind = 'entry-skipped'"
+    assert execute(url, notice) == [("journal", f"m{DEADLY}")]
