@@ -283,6 +283,7 @@ def stream(config: Path, source: str, once: bool, quiet: bool) -> None:
             running = stack.enter_context(running_stream(settings, url, progress.stored))
         reader = stack.enter_context(closing(PositionReader(url)))
         end: int | None = None
+        position = reader.read()
         while not signals and not running.wait(_STREAM_LOOK):
             # Read before the position, so that entries in the journal now are waited for.
             complete = once and read_by_now(settings)
@@ -290,11 +291,18 @@ def stream(config: Path, source: str, once: bool, quiet: bool) -> None:
             progress.show(position)
             if not complete or position.lag:
                 continue
+            if settings.inputs and position.passed:
+                # This process lets them go on.
+                end = None
+                continue
             end = position.journalled if end is None else end
             # With a source, this process tells the engines of other keys how far time has come.
             if not (settings.inputs and position.behind) or position.journalled >= end + _TOLD:
                 break
         progress.end()
+        if position.passed:
+            told = "events wait to go on to a later stage: the server lets them, start it"
+            click.echo(f"{position.passed} {told}", err=True)
 
 
 class StreamProgress:

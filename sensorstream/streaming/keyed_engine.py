@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from hashlib import sha256
 from heapq import merge
 from operator import attrgetter
 from typing import Final
 
 from sensorstream.app.control.rule_exchange import Exchange
-from sensorstream.app.control.wiring import Deployment, build_machine
+from sensorstream.app.control.wiring import Deployment, Stage, build_machine
 from sensorstream.engine.checkpoint import dump, load
 from sensorstream.engine.outcome import Outcome
 from sensorstream.engine.query_alerts import KIND
@@ -19,7 +20,7 @@ from sensorstream.history.journal_rows import journal_rows, record_of
 from sensorstream.journal.entry_effects import effects_of
 from sensorstream.journal.kinds import replay
 from sensorstream.journal.message import PassTime, TakeMessage
-from sensorstream.journal.records import Effects, Record
+from sensorstream.journal.records import Effects, Record, message_id
 from sensorstream.model.events import Status
 from sensorstream.model.waits import Waits
 from sensorstream.streaming.key_routing import CONTROLS, TIME
@@ -87,12 +88,21 @@ def _between(entries: Sequence[Record], after: int, upto: int) -> Sequence[Recor
 class KeyedEngine:
     """An engine for the entries of one key; owned by one thread."""
 
-    def __init__(self, deployment: Deployment, counter: Callable[[], float], first: int) -> None:
-        """Start an engine whose first entry is ``first``.
+    def __init__(
+        self,
+        deployment: Deployment,
+        counter: Callable[[], float],
+        first: int,
+        stage: Stage | None = None,
+    ) -> None:
+        """Start an engine whose first entry is ``first``; ``stage`` is its own, if it is a later
+        one than the first.
 
         Raises:
             ReasonerError: its reasoner does not start.
         """
+        self._stage = stage
+        deployment = deployment if stage is None else stage.deployment
         machine = build_machine(deployment, counter, live=True)
         self._engine = machine.engine
         self._target = Exchange(machine.engine, machine.mapper, deployment)
@@ -124,6 +134,8 @@ class KeyedEngine:
             last, state = checkpoint
             self._engine.restore(load(state))
             self.place = replace(place, last=last)
+            if self._stage is not None:
+                self._run_queries(self._stage.queries)
         for record in entries:
             if record.status is Status.REJECTED:
                 self._refused.add(record.message.id)
@@ -178,8 +190,32 @@ class KeyedEngine:
 
     def _begin(self, controls: Controls) -> None:
         """Carry out what was told to all engines before this one existed; outcomes are dropped."""
+        if self._stage is not None:
+            self._run_queries(self._stage.queries)
+            return
         for each in controls.registrations(self.place.first - 1):
             replay(self._own(each), self._target, self._refused)
+
+    def _run_queries(self, texts: Mapping[str, str]) -> None:
+        """Run the queries of its stage, with their present texts, instead of those that run."""
+        queries, place = self._engine.queries, self.place
+        known = {name: each.text for name, each in queries.stopped.items()}
+        known |= {name: each.text for name, each in queries.processor.queries.items()}
+        for name in known.keys() - texts.keys():
+            queries.unregister(name)
+        for name, text in texts.items():
+            if known.get(name) != text:
+                # The ids of reports are unique: other texts may have reported after this place.
+                digest = sha256(f"{name} {text}".encode()).hexdigest()[:8]
+                entry = f"{message_id(max(place.first, place.last))}.{place.first}.{digest}"
+                queries.register(name, text, entry, replaces=True)
+
+    def _concerns(self, each: Record) -> bool:
+        """Whether an entry for all engines is for this one."""
+        if each.kind == TIME:
+            own = "" if self._stage is None else self._stage.name
+            return PassTime.decode(each.message.content, "").stage == own
+        return self._stage is None or each.kind not in CONTROLS
 
     def _applied(
         self, records: Sequence[Record], controls: Controls, upto: int
@@ -188,7 +224,7 @@ class KeyedEngine:
         others = (
             self._own(each)
             for each in controls.between(self.place.last, upto)
-            if each.seq not in own
+            if each.seq not in own and self._concerns(each)
         )
         waits: Waits | None = None
         for record in merge(records, others, key=attrgetter("seq")):

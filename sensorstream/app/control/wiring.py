@@ -53,6 +53,7 @@ from sensorstream.mapping.functions.function_definition import Definition
 from sensorstream.mapping.mapping_compiler import compile_mapping
 from sensorstream.mapping.mapping_plan import MappingPlan
 from sensorstream.mapping.reference_data import ReferenceData
+from sensorstream.model.terms import IRI
 from sensorstream.model.timeline import Instant, Timeline
 from sensorstream.model.waits import SilentSource
 from sensorstream.network.budget import Limits
@@ -70,6 +71,22 @@ from sensorstream.window.window_spec import WindowPartitioning, WindowSpec
 
 if TYPE_CHECKING:
     from sensorstream.history.effects_writer import PipelineRunner
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """Engines on Spark that take the events of others, with rules and queries of their own.
+
+    ``sources`` are the queries whose events they take, each by its stage ("": the first engines)
+    and its name. ``key`` is the property whose value chooses the engine; None: there is one engine.
+    ``queries`` are texts by name.
+    """
+
+    name: str
+    sources: frozenset[tuple[str, str]]
+    key: IRI | None
+    deployment: Deployment
+    queries: Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +116,7 @@ class Deployment:
     tables: Mapping[str, str] = field(default_factory=dict)
     rule_set: RuleSet | None = None
     shapes: DeployedShapes | None = None
+    stages: tuple[Stage, ...] = ()
 
     @property
     def timeline(self) -> Timeline:
@@ -130,7 +148,7 @@ def runner_of(settings: Settings) -> PipelineRunner:
     partition = partition_of(settings.window.partition)
     by_source = partition is not None and partition.property is None
     window = window_spec(settings.window, settings.time.timeline)
-    by_count = window.physical and disorder_spec(settings) is None
+    by_count = window.physical and disorder_spec(settings) is None and not settings.stages
     if settings.pipeline.runner == "spark":
         return PipelineRunner("spark", settings.pipeline.key, by_count)
     return PipelineRunner("engine", SOURCE if by_source else "", by_count)
@@ -228,6 +246,12 @@ def read_deployment(
         raise fault
     if settings.reasoning.profile in DESCRIPTION_LOGIC:
         check_classes_named(files)
+    stages: tuple[Stage, ...] = ()
+    if settings.stages:
+        # It reads the deployment of each.
+        from sensorstream.app.control.pipeline_stages import read_stages
+
+        stages = read_stages(settings, ontology, reference.functions)
     return Deployment(
         settings=settings,
         ontology=ontology,
@@ -245,6 +269,7 @@ def read_deployment(
         tables=table_names(settings, {**found, **named.read}),
         rule_set=rule_set,
         shapes=deployed_shapes(settings, ontology.triples),
+        stages=stages,
     )
 
 
