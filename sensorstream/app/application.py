@@ -216,7 +216,8 @@ class Application(Handle):
         settings = self.settings
         due = None
         if not self.here:
-            time = StreamTime(self.url, self.timeline.of(self.clock.now()))
+            stages = [each.head.name for each in settings.stages]
+            time = StreamTime(self.url, self.timeline.of(self.clock.now()), stages)
             self._stack.callback(time.close)
             due = time.due
         self.pipeline = Pipeline(

@@ -286,14 +286,12 @@ def settings_text(heading: str, given: Given) -> str:
             lines.append(f"#   {setting.name.rstrip('_')} = {_toml(setting.default)}")
     for section, (head, types) in LISTED_SECTIONS.items():
         known = ", ".join(types)
-        lines += [
-            "",
-            f"# [[{section}]]  (as often as needed; docs/operate/inputs.md has the options)",
-        ]
+        more = "docs/operate/inputs.md has the options" if types else "docs/use/spark.md"
+        lines += ["", f"# [[{section}]]  (as often as needed; {more})"]
         for setting in fields(head):
             told = f" One of {known}." if setting.metadata["choices"] else ""
             lines.append(f"#   {setting.metadata['sentence']}{told}")
-            lines.append(f"#   {setting.name} = {_toml(setting.default)}")
+            lines.append(f"#   {setting.name.rstrip('_')} = {_toml(setting.default)}")
     return "\n".join(lines) + "\n"
 
 

@@ -297,12 +297,17 @@ def stream(config: Path, source: str, once: bool, partitions: int | None, quiet:
         signals = stack.enter_context(twice)
         reader = stack.enter_context(closing(PositionReader(url)))
         end: int | None = None
+        position = reader.read()
         while not signals and not running.wait(_STREAM_LOOK):
             # Read before the position, so that entries in the journal now are waited for.
             complete = once and (not reads or read_by_now(settings))
             position = reader.read()
             progress.show(position)
             if not complete or position.lag:
+                continue
+            if settings.inputs and position.passed:
+                # This process lets them go on.
+                end = None
                 continue
             end = position.journalled if end is None else end
             # With a source, this process tells the engines of other keys how far time has come.
@@ -312,6 +317,9 @@ def stream(config: Path, source: str, once: bool, partitions: int | None, quiet:
             progress.note("ending after this batch; once more: at once")
             running.finish()
         progress.end()
+        if position.passed:
+            told = "events wait to go on to a later stage: the server lets them, start it"
+            click.echo(f"{position.passed} {told}", err=True)
 
 
 class StreamProgress:

@@ -428,7 +428,8 @@ class LiveQueries:
         if len(events) == 1:
             (event,) = events
             time = self._present(event.time)
-            return [StreamEvent(time, event.triples, _stream(event), event.end)]
+            start = event.time if event.end is not None and event.end >= time else None
+            return [StreamEvent(time, event.triples, _stream(event), event.end, start)]
         said: dict[tuple[Instant, IRI | None, Instant | None], dict[Triple, None]] = {}
         for event in sorted(events, key=_time):
             key = (self._present(event.time), _stream(event), event.end)

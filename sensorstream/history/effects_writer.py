@@ -28,6 +28,7 @@ from sensorstream.history.database import (
     pipelined,
     translating,
 )
+from sensorstream.journal.records import PASSED
 from sensorstream.model.timeline import Instant
 from sensorstream.model.waits import Waits
 
@@ -133,6 +134,7 @@ _QUERY: Final = """
             select from store.engines e join store.pipeline p on e.moved <= p.moved
             where e."until" is null and e.moved is not null
         ),
+        (select count(*) from store.passed_on),
         exists (
             select from pg_locks l join pg_database d on d.oid = l.database
             where l.locktype = 'advisory' and l.granted and l.classid = 0 and l.objid = %s
@@ -197,7 +199,8 @@ class JournalPosition:
     or None.
 
     ``keys`` counts the engines that hold something; ``behind``: one of them waits for a time that
-    others have reached. ``runs``: a process may write effects now.
+    others have reached. ``passed`` counts the events that wait for the process that writes the
+    journal, to go on to later stages. ``runs``: a process may write effects now.
     """
 
     journalled: int
@@ -206,6 +209,7 @@ class JournalPosition:
     batch: BatchProgress | None = None
     keys: int = 0
     behind: bool = False
+    passed: int = 0
     runs: bool = True
 
     @property
@@ -235,7 +239,7 @@ class PositionReader(OwnConnection):
         """The position now, all of one moment; raises HistoryError."""
         with self.cursor("cannot read how far the pipeline is") as cursor:
             cursor.execute(_QUERY, (EFFECTS_LOCK,))
-            row = cursor.fetchone() or (0, 0, None, None, 0, False, False)
+            row = cursor.fetchone() or (0, 0, None, None, 0, False, 0, False)
         stored, journalled, stored_at, progress, *more = row
         return JournalPosition(journalled, stored, stored_at, BatchProgress.decode(progress), *more)
 
@@ -258,10 +262,13 @@ class EngineStanding:
 
 @dataclass(frozen=True, slots=True)
 class Standings:
-    """The engines that a batch changed; ``upto`` is its last entry."""
+    """The engines that a batch changed; ``upto`` is its last entry. ``passed`` are the events that
+    go on to later stages: the key of the engine that takes each, its time and its content.
+    """
 
     upto: int
     changed: Sequence[EngineStanding]
+    passed: Sequence[tuple[str, Instant, bytes]] = ()
 
 
 def store_standings(cursor: extensions.cursor, standings: Standings, *, new: bool) -> None:
@@ -298,6 +305,37 @@ def store_standings(cursor: extensions.cursor, standings: Standings, *, new: boo
             if (waits := each.waits) or each.individuals
         ],
     )
+
+
+def pass_on(cursor: extensions.cursor, standings: Standings) -> None:
+    """Store the events of a batch that go on, with its effects."""
+    if standings.passed:
+        execute_values(
+            cursor, "insert into store.passed_on (key, time, content) values %s", standings.passed
+        )
+
+
+def forget_events(cursor: extensions.cursor, stages: Sequence[str]) -> None:
+    """Delete the events that are in the journal, and those of other stages than these. Origins tell
+    which are there, so a crash between the two writes does no harm.
+    """
+    cursor.execute(
+        "delete from store.passed_on p where split_part(key, '=', 1) <> all(%s) "
+        "or exists (select from store.messages where origin = %s || p.number)",
+        (list(stages), PASSED),
+    )
+
+
+def waiting_events(
+    cursor: extensions.cursor, stage: str, upto: Instant, most: int
+) -> list[tuple[int, str, bytes]]:
+    """The first events for a stage up to a time, in order: number, key and content."""
+    cursor.execute(
+        "select number, key, content from store.passed_on "
+        "where split_part(key, '=', 1) = %s and time <= %s order by time, number limit %s",
+        (stage, upto, most),
+    )
+    return [(number, key, bytes(content)) for number, key, content in cursor]
 
 
 def forget_standings(cursor: extensions.cursor) -> None:

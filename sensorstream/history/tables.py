@@ -180,6 +180,17 @@ engines: Final = Table(
     ),
 )
 
+# On Spark: events that engines have made for a later stage, until they are in the journal. The key
+# is that of the engine that takes the event.
+passed_on: Final = Table(
+    "passed_on",
+    metadata,
+    Column("number", BigInteger, Identity(always=True), primary_key=True),
+    Column("key", Text, nullable=False),
+    Column("time", BigInteger, nullable=False),
+    Column("content", LargeBinary, nullable=False),
+)
+
 checkpoints: Final = Table(
     "checkpoints",
     metadata,

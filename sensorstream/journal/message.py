@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import json
 from collections.abc import Container, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from hashlib import sha256
-from typing import ClassVar, Final, Self
+from typing import ClassVar, Final, Self, TypeVar
 
+from sensorstream.engine.codec import decode
 from sensorstream.engine.message_reading import Arrived, ReadMessage, UnmappedMessage
 from sensorstream.engine.outcome import Outcome
 from sensorstream.journal.entry import Entry, Target, json_content, number_stays
-from sensorstream.journal.records import Record, TopicSlice, slices_of
-from sensorstream.model.events import Status
+from sensorstream.journal.records import PASSED, Record, TopicSlice, slices_of
+from sensorstream.mapping.mapping_plan import MappedMessage
+from sensorstream.model.events import Event, Status
 from sensorstream.model.frozen import frozen
-from sensorstream.model.terms import term
+from sensorstream.model.terms import BlankNode, Term, term
 from sensorstream.model.timeline import Instant
 from sensorstream.rules.rule_memory import Answer, SolutionKey
 
+_T = TypeVar("_T", bound=Term)
 _KEY: Final = "key:"
 _REPLAY: Final = "replay:"
 
@@ -78,6 +81,35 @@ class TakeMessage(Entry):
         return outcome
 
 
+@frozen
+class TakeEvent(TakeMessage):
+    """The processing of an event that engines of another stage have made. ``content`` is the event,
+    ``source`` the key of the engine that takes it, ``origin`` the number under which it waited.
+    """
+
+    kind: ClassVar[str] = "event"
+
+    @classmethod
+    def of(cls, number: int, key: str, content: bytes) -> Self:
+        """The entry of an event that waited."""
+        return cls(content, key, origin=f"{PASSED}{number}")
+
+    def apply(self, target: Target, record: Record, refused: Container[str]) -> Outcome:
+        number_stays(target, record)
+        name, told = record.message.id, decode(json.loads(self.content), Event)
+        # Engines give blank nodes names of their own, which must not meet.
+        triples = tuple((_own(s, name), p, _own(o, name)) for s, p, o in told.triples)
+        event = replace(told, triples=triples, message=name)
+        message = replace(record.message, content=b"", source=event.source)
+        mapped = MappedMessage((), (event,), tuple(dict.fromkeys(t[0] for t in triples)))
+        return target.engine.take(Arrived(message, mapped), refused)
+
+
+def _own(term: _T, entry: str) -> _T:
+    """A term; a blank node gets a name of this entry."""
+    return type(term)(f"_:{entry}-{term[2:]}") if isinstance(term, BlankNode) else term
+
+
 @dataclass(frozen=True, slots=True)
 class TakeTopic(Entry):
     """The processing of messages that stay in their topics: a pipeline on Spark reads them there.
@@ -121,20 +153,23 @@ class Tick(Entry):
 
 @dataclass(frozen=True, slots=True)
 class PassTime(Entry):
-    """Application time that has come to ``moved`` by messages, and in silence to ``present``."""
+    """Application time that has come to ``moved`` by messages, and in silence to ``present``, for
+    the engines of a stage; "": for the first ones.
+    """
 
     kind: ClassVar[str] = "time"
 
     moved: Instant
     present: Instant
+    stage: str = ""
 
     def encode(self) -> tuple[bytes, str]:
-        return f"{self.moved} {self.present}".encode(), ""
+        return f"{self.moved} {self.present} {self.stage}".rstrip().encode(), ""
 
     @classmethod
     def decode(cls, content: bytes, source: str) -> Self:
-        moved, present = content.split()
-        return cls(int(moved), int(present))
+        moved, present, *stage = content.decode().split()
+        return cls(int(moved), int(present), *stage)
 
     def apply(self, target: Target, record: Record, refused: Container[str]) -> Outcome:
         # Stays that begin now are numbered on from this engine's last message: the numbers of this

@@ -18,6 +18,8 @@ from sensorstream.model.timeline import Instant, Timeline
 if TYPE_CHECKING:  # readers of the journal do not need the engine
     from sensorstream.engine.engine_queries import EngineReport
 
+PASSED: Final = "passed:"
+"""The origin of an event of another stage begins with it; the number of the event follows."""
 _REMEMBERED: Final = 4096
 """Ids whose numbers are remembered: each is asked for by all statements of its message."""
 

@@ -8,6 +8,7 @@ from ipaddress import IPv4Network, IPv6Network
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
+from sensorstream.errors import Position
 from sensorstream.logs import FORMATS, LEVELS
 from sensorstream.model.rdf_formats import RDF_ENDINGS
 from sensorstream.model.timeline import Timeline
@@ -498,6 +499,31 @@ class PipelineSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class StageSettings:
+    """``[[pipeline.stages]]``: engines after the first ones, on Spark; see docs/use/spark.md."""
+
+    name: str = _setting("", "The name of the stage.", required=True)
+    from_: tuple[str, ...] = _setting(
+        (),
+        "The CONSTRUCT queries, of the first engines or of stages before, whose events it takes.",
+        required=True,
+    )
+    key: str = _setting(
+        "", "An engine for each value of this property (an IRI) in the events; empty: one engine."
+    )
+    rules: tuple[Path, ...] = _setting((), "The rule files of its engines: semantic rules.")
+    queries: tuple[Path, ...] = _setting((), "The files of its continuous queries.")
+
+
+@dataclass(frozen=True, slots=True)
+class PipelineStage:
+    """A stage, and its place in the settings file."""
+
+    head: StageSettings
+    place: Position
+
+
+@dataclass(frozen=True, slots=True)
 class Settings:
     """The settings of a deployment. ``path`` is the file they were read from."""
 
@@ -527,6 +553,7 @@ class Settings:
     policies: Mapping[str, PolicySettings] = field(default_factory=dict)
     inputs: tuple[Input, ...] = ()
     outputs: tuple[OutputSetting, ...] = ()
+    stages: tuple[PipelineStage, ...] = ()
 
     def __post_init__(self) -> None:
         # Also of settings that no file was read for: never below where a program happens to run.
@@ -558,5 +585,6 @@ NAMED_SECTIONS: Final[Mapping[str, type[Any]]] = {
 LISTED_SECTIONS: Final[Mapping[str, tuple[type[Any], Mapping[str, type[Any]]]]] = {
     "inputs": (InputSettings, INPUT_TYPES),
     "outputs": (OutputSettings, OUTPUT_TYPES),
+    "pipeline.stages": (StageSettings, {}),
 }
 """Sections that may stand several times, ``[[inputs]]``, and the options of their types."""

@@ -25,6 +25,7 @@ from sensorstream.settings.settings import (
     SECTIONS,
     SPARK_OWN,
     Network,
+    PipelineStage,
     Settings,
 )
 
@@ -110,6 +111,9 @@ def read_settings(
     except tomllib.TOMLDecodeError as error:
         raise SettingsError(f"{path}: not a TOML file: {error}") from None
     reading = _Reading(path, text.splitlines(), os.environ if environment is None else environment)
+    pipeline = table.get("pipeline")
+    if isinstance(pipeline, dict) and "stages" in pipeline:
+        table["pipeline.stages"] = pipeline.pop("stages")
     known = {**SECTIONS, **NAMED_SECTIONS, **LISTED_SECTIONS}
     for name, value in table.items():
         if name not in known:
@@ -128,14 +132,18 @@ def read_settings(
     }
     inputs = tuple(
         Input(head.name, head.source or head.name, options)
-        for head, options in _listed("inputs", table, reading)
+        for head, options, _ in _listed("inputs", table, reading)
     )
     outputs = tuple(
         OutputSetting(head.name, head.queries, options, head.changes, head.format)
-        for head, options in _listed("outputs", table, reading)
+        for head, options, _ in _listed("outputs", table, reading)
+    )
+    stages = tuple(
+        PipelineStage(head, place) for head, _, place in _listed("pipeline.stages", table, reading)
     )
     _check_variables(reading)
-    return Settings(path, inputs=inputs, outputs=outputs, **sections, **named), reading.given
+    made = Settings(path, inputs=inputs, outputs=outputs, stages=stages, **sections, **named)
+    return made, reading.given
 
 
 def _check_variables(reading: _Reading) -> None:
@@ -169,8 +177,10 @@ def _named(
     return found
 
 
-def _listed(section: str, table: Mapping[str, Any], reading: _Reading) -> Iterator[tuple[Any, Any]]:
-    """The sections ``[[section]]``, each with its options, in the order of the file."""
+def _listed(
+    section: str, table: Mapping[str, Any], reading: _Reading
+) -> Iterator[tuple[Any, Any, Position]]:
+    """The sections ``[[section]]``, each with its options and place, in the order of the file."""
     kind, types = LISTED_SECTIONS[section]
     lines = reading.lines
     starts = [n for n, line in enumerate(lines) if line.split("#")[0].strip() == f"[[{section}]]"]
@@ -183,7 +193,7 @@ def _listed(section: str, table: Mapping[str, Any], reading: _Reading) -> Iterat
         if not isinstance(values, dict):
             raise SettingsError(f"'{section}' is a section: expected [[{section}]]")
         options = values.get("options", {})
-        told = {k: v for k, v in values.items() if k != "options"}
+        told = {k: v for k, v in values.items() if k != "options" or not types}
         head: Any = _section(kind, section, told, reading, lines=own, variables=False)
         where = reading.find("name", section, own)
         if not _NAME.fullmatch(head.name):
@@ -194,12 +204,16 @@ def _listed(section: str, table: Mapping[str, Any], reading: _Reading) -> Iterat
             fault = f"{section}.name: there are two with the name '{head.name}'"
             raise SettingsError(fault, position=where)
         taken.add(variable)
+        place = Position(str(reading.path), begin + 1, 1)
+        if not types:
+            yield head, None, place
+            continue
         if not isinstance(options, dict):
             fault = f"'{section}.options' is a section: expected [{section}.options]"
             raise SettingsError(fault, position=reading.find("options", section, own))
         label = f"{section}.{head.name}"
         inside = f"{section}.options"
-        yield head, _section(types[head.type], label, options, reading, inside, own)
+        yield head, _section(types[head.type], label, options, reading, inside, own), place
 
 
 def _variable(*names: str) -> str:

@@ -40,7 +40,7 @@ class BatchFigures:
         total = self._loads.total()
         if total >= _ENOUGH:
             ((key, most),) = self._loads.most_common(1)
-            self._busiest = (key[1:][:_LONGEST], most / total)
+            self._busiest = (key.removeprefix("=")[:_LONGEST], most / total)
             self._loads.clear()
         self._last = (batch, sum(loads.values()), len(loads), seconds)
 

@@ -21,6 +21,7 @@ from pathlib import Path
 from socket import gethostname, socket
 from typing import Final, NoReturn
 
+from sensorstream.app.control.pipeline_stages import stage_of
 from sensorstream.app.control.rule_files import with_rule_sets
 from sensorstream.app.control.wiring import Deployment, Substitutes, read_deployment, unpacked
 from sensorstream.app.life.in_work import Watchdog
@@ -90,7 +91,8 @@ class EngineHost:
             if work.place is not None and not work.rebuild:
                 return None
             first = records[0].seq if work.place is None else work.place.first
-            engine = KeyedEngine(self._deployment, self._counter, first, self._deadly)
+            stage = stage_of(self._deployment, work.key)
+            engine = KeyedEngine(self._deployment, self._counter, first, self._deadly, stage)
             rebuilt = work.place is not None
             if work.place is not None:
                 kept = _records(work.kept)

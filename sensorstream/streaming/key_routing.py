@@ -12,11 +12,15 @@ from sensorstream.errors import MessageError, SettingsError
 SOURCE: Final = "source"
 """How the settings name the key that is the message's source."""
 CONTROL: Final = ""
-"""The key of all entries that are not messages. A message's key begins with :data:`_OF_MESSAGE`."""
+"""The key of all entries that are not messages. A message's key begins with :data:`_OF_MESSAGE`,
+that of an event for a later stage with the name of the stage and this sign."""
 _OF_MESSAGE: Final = "="
 
 _MESSAGE: Final = "message"
 """The kind of the entries that are messages."""
+
+_EVENT: Final = "event"
+"""The kind of the entries that are events for a later stage; their source is the key."""
 
 CONTROLS: Final = ("query", "query-end")
 """The kinds of entries that go to every engine: continuous queries begin and end."""
@@ -29,6 +33,11 @@ TOPIC: Final = "topic"
 
 KeyOf: TypeAlias = Callable[[str, str, bytes], str]
 """The key of an entry, from its kind, source and content."""
+
+
+def stage_name(key: str) -> str:
+    """The name of the stage of an engine's key; "": it is one of the first engines."""
+    return key.partition(_OF_MESSAGE)[0]
 
 
 def key_reader(text: str, prefixes: Mapping[str, str], max_depth: int) -> KeyOf:
@@ -55,9 +64,9 @@ def key_reader(text: str, prefixes: Mapping[str, str], max_depth: int) -> KeyOf:
     # Most deployments have keys that need no document, and then these modules are not needed.
     from sensorstream.mapping.xml_document import parse_document
 
-    def by_path(kind: str, _source: str, content: bytes) -> str:
+    def by_path(kind: str, source: str, content: bytes) -> str:
         if kind != _MESSAGE:
-            return CONTROL
+            return source if kind == _EVENT else CONTROL
         try:
             document = parse_document(content, max_depth=max_depth)
             return _OF_MESSAGE + _text(path(document))
@@ -69,6 +78,8 @@ def key_reader(text: str, prefixes: Mapping[str, str], max_depth: int) -> KeyOf:
 
 
 def _by_source(kind: str, source: str, _content: bytes) -> str:
+    if kind == _EVENT:
+        return source
     return _OF_MESSAGE + source if kind == _MESSAGE else CONTROL
 
 

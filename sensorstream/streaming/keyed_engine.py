@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from hashlib import sha256
 from heapq import merge
 from operator import attrgetter
 from typing import Final
 
 from sensorstream.app.control.rule_exchange import Exchange
-from sensorstream.app.control.wiring import Deployment, build_machine
+from sensorstream.app.control.wiring import Deployment, Stage, build_machine
 from sensorstream.app.life.in_work import TOO_OFTEN
 from sensorstream.app.life.recovery import consequence
 from sensorstream.engine.checkpoint import dump, load
@@ -103,12 +104,16 @@ class KeyedEngine:
         counter: Callable[[], float],
         first: int,
         deadly: DeadlyEntries,
+        stage: Stage | None = None,
     ) -> None:
-        """Start an engine whose first entry is ``first``.
+        """Start an engine whose first entry is ``first``; ``stage`` is its own, if it is a later
+        one than the first.
 
         Raises:
             ReasonerError: its reasoner does not start.
         """
+        self._stage = stage
+        deployment = deployment if stage is None else stage.deployment
         machine = build_machine(deployment, counter, turn=deadly.in_work.turn_to, live=True)
         self._deadly = deadly
         self.skipped = False
@@ -143,6 +148,8 @@ class KeyedEngine:
             last, state = checkpoint
             self._engine.restore(load(state))
             self.place = replace(place, last=last)
+            if self._stage is not None:
+                self._run_queries(self._stage.queries)
         for record in entries:
             if record.status is Status.REJECTED:
                 self._refused.add(record.message.id)
@@ -210,8 +217,32 @@ class KeyedEngine:
 
     def _begin(self, controls: Controls) -> None:
         """Carry out what was told to all engines before this one existed; outcomes are dropped."""
+        if self._stage is not None:
+            self._run_queries(self._stage.queries)
+            return
         for each in controls.registrations(self.place.first - 1):
             replay(self._own(each), self._target, self._refused)
+
+    def _run_queries(self, texts: Mapping[str, str]) -> None:
+        """Run the queries of its stage, with their present texts, instead of those that run."""
+        queries, place = self._engine.queries, self.place
+        known = {name: each.text for name, each in queries.stopped.items()}
+        known |= {name: each.text for name, each in queries.processor.queries.items()}
+        for name in known.keys() - texts.keys():
+            queries.unregister(name)
+        for name, text in texts.items():
+            if known.get(name) != text:
+                # The ids of reports are unique: other texts may have reported after this place.
+                digest = sha256(f"{name} {text}".encode()).hexdigest()[:8]
+                entry = f"{message_id(max(place.first, place.last))}.{place.first}.{digest}"
+                queries.register(name, text, entry, replaces=True)
+
+    def _concerns(self, each: Record) -> bool:
+        """Whether an entry for all engines is for this one."""
+        if each.kind == TIME:
+            own = "" if self._stage is None else self._stage.name
+            return PassTime.decode(each.message.content, "").stage == own
+        return self._stage is None or each.kind not in CONTROLS
 
     def _applied(
         self, records: Sequence[Record], controls: Controls, upto: int, *, new: bool = False
@@ -224,7 +255,7 @@ class KeyedEngine:
         others = (
             self._own(each)
             for each in controls.between(self.place.last, upto)
-            if each.seq not in own
+            if each.seq not in own and self._concerns(each)
         )
         waits: Waits | None = None
         for record in merge(records, others, key=attrgetter("seq")):

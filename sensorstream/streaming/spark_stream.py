@@ -7,7 +7,7 @@ import os
 import pickle
 import re
 import secrets
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
@@ -15,7 +15,7 @@ from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Final
 
-from sensorstream.app.control.wiring import read_rules, runner_of, shipped, version_of
+from sensorstream.app.control.wiring import Stage, read_rules, runner_of, shipped, version_of
 from sensorstream.errors import HistoryError, SettingsError, SparkError
 from sensorstream.history.database import engine as database_engine
 from sensorstream.history.effects_writer import Standings, Writes, claim
@@ -35,6 +35,7 @@ from sensorstream.streaming.batch_figures import BatchFigures
 from sensorstream.streaming.engine_host import deployment_of
 from sensorstream.streaming.host_client import start_hosts
 from sensorstream.streaming.key_routing import key_reader
+from sensorstream.streaming.stage_events import passed_on
 from sensorstream.streaming.worker_messages import HostTask
 
 if TYPE_CHECKING:
@@ -52,10 +53,15 @@ class HistorySink:
     """
 
     def __init__(
-        self, store: PostgresStore, told: Callable[[int, int], None], figures: BatchFigures
+        self,
+        store: PostgresStore,
+        told: Callable[[int, int], None],
+        figures: BatchFigures,
+        stages: Sequence[Stage] = (),
     ) -> None:
         """``told`` gets the number of entries of each batch, and its last entry."""
         self._store = store
+        self._stages = stages
         self._told = told
         self._figures = figures
 
@@ -76,9 +82,12 @@ class HistorySink:
         last = max(each.watermark for each in parts)
         changed = [pickle.loads(each) for each in table.column("standing").to_pylist()]
         standings = Standings(last, changed)
-        new = [each for each in parts if each.watermark > stored]
-        if new:
-            self._store.commit(merged(new), standings)
+        new = [[each for each in of_key if each.watermark > stored] for of_key in told]
+        if any(new):
+            keys = [each.key for each in changed]
+            events = passed_on(self._stages, list(zip(keys, new, strict=True)))
+            effects = merged([each for of_key in new for each in of_key])
+            self._store.commit(effects, replace(standings, passed=events))
         else:
             self._store.place(standings)
         loads = {each.key: each.entries for each in changed}
@@ -184,7 +193,7 @@ def running_stream(
                 check_folder(settings, store, mark)
         figures = BatchFigures(url, spark.sparkContext.defaultParallelism)
         stack.callback(figures.close)
-        sink = HistorySink(store, told, figures)
+        sink = HistorySink(store, told, figures, deployment.stages)
         with _pipeline_errors():
             if partitions is not None:
                 _divide(spark, mark.folder, partitions)

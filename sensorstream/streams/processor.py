@@ -59,6 +59,8 @@ class StreamEvent:
     stream: IRI | None = None
     end: Instant | None = None
     """The end of the interval in which it holds; None: it holds at ``time`` only."""
+    start: Instant | None = None
+    """The beginning of that interval, if it is before ``time``."""
 
 
 @dataclass(slots=True)
@@ -294,7 +296,8 @@ class StreamProcessor:
         end = event.time if event.end is None else max(event.time, event.end)
         if not self._occurring.idle:
             said = (*event.triples, *inferred) if inferred else event.triples
-            self._occurring.take(said, event.time, end, event.stream)
+            start = event.time if event.start is None else event.start
+            self._occurring.take(said, start, end, event.stream)
         if not self._instants.idle:
             self._instants.take(event.triples, event.time)
         if len(self._windows):

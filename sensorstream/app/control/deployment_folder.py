@@ -5,7 +5,7 @@ over time (``.dotr``) use the Datalog rules (``.dlog``) of the same folder.
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
@@ -223,7 +223,7 @@ def read_folder(settings: Settings) -> Folder:
     return Folder(
         deployed_ontology(settings.ontology).ntriples().decode(),
         read_texts(settings),
-        _by_name(_queries(settings.folder)),
+        texts_of(query_files(settings.folder)),
         _by_name(_webhooks(settings.folder)),
     )
 
@@ -233,8 +233,17 @@ def folder_files(folder: Path) -> list[Path]:
     return [*query_files(folder), *sorted((folder / "webhooks").glob("*.toml"))]
 
 
-def _queries(folder: Path) -> Iterator[tuple[str, str, Path]]:
-    files = query_files(folder)
+def texts_of(files: Sequence[Path]) -> dict[str, str]:
+    """The texts of the queries and rules over time in some files, by the names of the queries.
+
+    Raises:
+        QueryError: rules over time cannot be read.
+        SettingsError: a file cannot be read, or two have one name.
+    """
+    return _by_name(_queries(files))
+
+
+def _queries(files: Sequence[Path]) -> Iterator[tuple[str, str, Path]]:
     yield from ((path.stem, text, path) for path, text in completed_rules(files).items())
     for path in files:
         if is_over_time(path):

@@ -56,6 +56,7 @@ from sensorstream.mapping.functions.function_definition import Definition
 from sensorstream.mapping.mapping_compiler import compile_mapping
 from sensorstream.mapping.mapping_plan import MappingPlan
 from sensorstream.mapping.reference_data import ReferenceData
+from sensorstream.model.terms import IRI
 from sensorstream.model.timeline import Instant, Timeline
 from sensorstream.model.waits import SilentSource
 from sensorstream.network.budget import Limits
@@ -74,6 +75,22 @@ from sensorstream.window.window_spec import WindowPartitioning, WindowSpec
 
 if TYPE_CHECKING:
     from sensorstream.history.effects_writer import PipelineRunner
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """Engines on Spark that take the events of others, with rules and queries of their own.
+
+    ``sources`` are the queries whose events they take, each by its stage ("": the first engines)
+    and its name. ``key`` is the property whose value chooses the engine; None: there is one engine.
+    ``queries`` are texts by name.
+    """
+
+    name: str
+    sources: frozenset[tuple[str, str]]
+    key: IRI | None
+    deployment: Deployment
+    queries: Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +121,7 @@ class Deployment:
     rule_set: RuleSet | None = None
     shapes: DeployedShapes | None = None
     contents: FileContents = field(default_factory=FileContents)
+    stages: tuple[Stage, ...] = ()
 
     @property
     def timeline(self) -> Timeline:
@@ -135,7 +153,7 @@ def runner_of(settings: Settings) -> PipelineRunner:
     partition = partition_of(settings.window.partition)
     by_source = partition is not None and partition.property is None
     window = window_spec(settings.window, settings.time.timeline)
-    by_count = window.physical and disorder_spec(settings) is None
+    by_count = window.physical and disorder_spec(settings) is None and not settings.stages
     if settings.pipeline.runner == "spark":
         return PipelineRunner("spark", settings.pipeline.key, by_count)
     return PipelineRunner("engine", SOURCE if by_source else "", by_count)
@@ -241,6 +259,12 @@ def read_deployment(
         raise fault
     if settings.reasoning.profile in DESCRIPTION_LOGIC:
         check_classes_named(files)
+    stages: tuple[Stage, ...] = ()
+    if settings.stages:
+        # It reads the deployment of each.
+        from sensorstream.app.control.pipeline_stages import read_stages
+
+        stages = read_stages(settings, ontology, reference.functions)
     return Deployment(
         settings=settings,
         ontology=ontology,
@@ -259,6 +283,7 @@ def read_deployment(
         rule_set=rule_set,
         shapes=deployed_shapes(settings, ontology.triples, put.shapes),
         contents=contents,
+        stages=stages,
     )
 
 
@@ -266,10 +291,20 @@ def shipped(deployment: Deployment) -> bytes:
     """A deployment for a machine without its files, which has this package; see
     :func:`unpacked`.
     """
+    stages = [
+        (each.name, each.sources, each.key, _packed(each.deployment), each.queries)
+        for each in deployment.stages
+    ]
+    told = (deployment.ontology, _packed(deployment), stages)
+    return zlib.compress(pickle.dumps(told), 1)
+
+
+def _packed(deployment: Deployment) -> tuple[Settings, Substitutes]:
     settings, shapes = deployment.settings, deployment.shapes
     # Links to files and folders are not there either, as those of a volume of Kubernetes.
     placed = replace(
         settings,
+        stages=(),
         path=settings.folder.resolve() / settings.path.name,
         rules=replace(settings.rules, files=tuple(map(Path.resolve, settings.rules.files))),
         messages=replace(settings.messages, schema=_resolved(settings.messages.schema)),
@@ -285,7 +320,7 @@ def shipped(deployment: Deployment) -> bytes:
         contents=deployment.contents,
         shapes=None if shapes is None else shapes.graph,
     )
-    return zlib.compress(pickle.dumps((placed, deployment.ontology, put)), 1)
+    return placed, put
 
 
 def _resolved(path: Path | None) -> Path | None:
@@ -298,8 +333,14 @@ def unpacked(content: bytes) -> Deployment:
     Raises:
         SensorStreamError: it cannot be compiled here.
     """
-    settings, ontology, put = pickle.loads(zlib.decompress(content))
-    return read_deployment(settings, ontology, put)
+    ontology, (settings, put), stages = pickle.loads(zlib.decompress(content))
+    found = read_deployment(settings, ontology, put)
+    functions = found.reference.functions
+    later = []
+    for name, sources, key, (own, texts), queries in stages:
+        there = read_deployment(own, ontology, replace(texts, functions=functions))
+        later.append(Stage(name, sources, key, there, queries))
+    return replace(found, stages=tuple(later))
 
 
 def cross_check_period(settings: Settings) -> float | None:

@@ -23,6 +23,7 @@ from sensorstream.app.life.in_work import COSTLY_TIMES, InWork
 from sensorstream.app.life.metrics import Metrics
 from sensorstream.app.life.process_memory import give_back
 from sensorstream.app.life.store_writes import (
+    MOST_AT_ONCE,
     Checkpoints,
     Durable,
     EffectWriter,
@@ -456,12 +457,14 @@ class Pipeline:
         if self._applies and due is not None and now >= due:
             self._work([WaitingEntry(Tick(self._engine.dues.tick_content(now)))])
 
-    def _pass_time(self, elsewhere: Callable[[Instant], Entry | None]) -> None:
-        """Send the time to the process that applies the entries, if it waits for it."""
+    def _pass_time(self, elsewhere: Callable[[Instant], Sequence[Entry]]) -> None:
+        """Send the process that applies the entries what it waits for: events, and the time."""
         now = self._arrival.now()
-        if now >= self._ask_at and (entry := elsewhere(now)) is not None:
-            self._work([WaitingEntry(entry)])
-        self._ask_at = max(self._ask_at, now + self._timeline.of_wall_time(_NAP))
+        entries = elsewhere(now) if now >= self._ask_at else ()
+        if entries:
+            self._work([WaitingEntry(each) for each in entries])
+        if len(entries) < MOST_AT_ONCE:
+            self._ask_at = max(self._ask_at, now + self._timeline.of_wall_time(_NAP))
 
     def _tell_refused(self) -> None:
         """Raise an alert for what the journal cannot hold, and answer its senders."""

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import Final
+
+from psycopg2 import extensions
 
 from sensorstream.app.control.mapping_files import read_functions
 from sensorstream.app.control.query_control import ReportLog
@@ -15,14 +18,16 @@ from sensorstream.app.control.wiring import Deployment, Substitutes, read_deploy
 from sensorstream.app.life.in_work import InWork
 from sensorstream.app.life.progress import TellProgress, rebuilding
 from sensorstream.app.life.recovery import Start, find_start, recover, skip_deadly
+from sensorstream.app.life.store_writes import MOST_AT_ONCE
 from sensorstream.clock import Clock
 from sensorstream.errors import HistoryError, LanguageError, OntologyError, SettingsError
 from sensorstream.history.database import OwnConnection
+from sensorstream.history.effects_writer import forget_events, waiting_events
 from sensorstream.history.journal_rows import journal_rows, record_of
 from sensorstream.history.store import PostgresStore
 from sensorstream.journal.entry import Entry
 from sensorstream.journal.kinds import replay
-from sensorstream.journal.message import PassTime, TakeTopic
+from sensorstream.journal.message import PassTime, TakeEvent, TakeTopic
 from sensorstream.journal.records import Store
 from sensorstream.journal.registration import RegisterQuery, RemoveQuery
 from sensorstream.journal.takeover import PutOntology, PutRules
@@ -197,40 +202,84 @@ _WAITING = """
 """
 
 
+_STAGES = """
+    select distinct split_part(key, '=', 1) from store.engines
+    where "until" is null and (received <= %s or moved <= %s or present <= %s)
+"""
+
+
 class StreamTime(OwnConnection):
-    """The time of the stream, and the times that its engines wait for.
+    """The time of the stream, the times that its engines wait for, and the events that go on to
+    engines of later stages.
 
     Application time is what messages have brought to any engine. While all of them are silent and
     nothing waits to be processed, it goes on with the clock, for continuous queries alone (decision
-    010). Owned by one thread.
+    010). A later stage gets a time when those before have worked it off, after all events up to it,
+    in their order: so it does not depend on batches what it gets. Owned by one thread.
     """
 
-    def __init__(self, url: str, since: Instant) -> None:
+    def __init__(self, url: str, since: Instant, stages: Sequence[str] = ()) -> None:
         """``since``: the time of arrival before which silence says nothing."""
         super().__init__(lambda: url, "sensorstream time")
         self._since = since
+        self._stages = ("", *stages)
+        self._had: dict[str, PassTime] = {}
+        """The last time of each stage."""
+        self._after = 0
+        """The last entry that was due; it is to be processed before there are more."""
 
-    def due(self, now: Instant) -> PassTime | None:
-        """The time that the engines are to get at a time of arrival; None: no engine waits for it.
-        An entry waits until the engines have had the one before. While the history cannot be read,
-        nothing is due.
+    def due(self, now: Instant) -> list[Entry]:
+        """The entries that the engines are to get at a time of arrival; they wait until the engines
+        have had those before. While the history cannot be read, nothing is due.
         """
         try:
-            return self._due(now)
+            with self.cursor("cannot read what the engines wait for") as cursor:
+                return self._due(cursor, now)
         except HistoryError as error:
             _LOG.warning("the history is unavailable, time stands still: %s", error)
-            return None
+            return []
 
-    def _due(self, now: Instant) -> PassTime | None:
-        with self.cursor("cannot read what the engines wait for") as cursor:
-            cursor.execute(_WAITING, (PassTime.kind,))
-            row = cursor.fetchone()
+    def _due(self, cursor: extensions.cursor, now: Instant) -> list[Entry]:
+        cursor.execute(_WAITING, (PassTime.kind,))
+        row = cursor.fetchone()
         if row is None or row[0] is None:
-            return None
+            return []
         moved, moved_at, watermark, last, told, *waits = row
-        if told:
-            return None
+        if told or watermark < self._after:
+            return []
         present = moved
         if watermark == last and moved_at is not None:
             present += max(0, now - max(moved_at, self._since))
-        return PassTime(moved, present) if Waits(*waits).over(now, moved, present) else None
+        if len(self._stages) > 1:
+            forget_events(cursor, self._stages)
+        time, found = PassTime(moved, present), list[Entry]()
+        for stage in self._stages:
+            entries: list[Entry] = []
+            if stage:
+                events = waiting_events(cursor, stage, time.present, MOST_AT_ONCE)
+                entries += (TakeEvent.of(*each) for each in events)
+            if len(entries) == MOST_AT_ONCE:
+                found += entries
+                break
+            own = replace(time, stage=stage)
+            if self._waits(cursor, Waits(*waits), own, now):
+                entries.append(own)
+            found += entries
+            had, self._had[stage] = self._had.get(stage), own
+            if entries:
+                # Stages after this one get the time that it has worked off.
+                if had is None:
+                    break
+                time = had
+        if found:
+            self._after = last + len(found)
+        return found
+
+    def _waits(self, cursor: extensions.cursor, first: Waits, time: PassTime, now: Instant) -> bool:
+        """Whether an engine of the stage waits for a time; ``first`` are the waits of all."""
+        told = now, time.moved, time.present
+        if not first.over(*told) or len(self._stages) == 1:
+            return first.over(*told)
+        cursor.execute(_STAGES, told)
+        # Engines of a stage that is not in the settings any more go with the first ones.
+        return time.stage in {name if name in self._stages else "" for (name,) in cursor}

@@ -317,6 +317,10 @@ _Group: TypeAlias = tuple[Sequence[WaitingEntry], Sequence[Outcome], Effects]
 """A group whose effects are being stored."""
 
 
+MOST_AT_ONCE: Final = 10_000
+"""Events for another process that are written to the journal together."""
+
+
 @dataclass(frozen=True, slots=True)
 class Outlets:
     """The receivers of the pipeline's reports, called in its thread.
@@ -324,14 +328,14 @@ class Outlets:
     ``on_commit`` is called after every commit that has alerts or entries of the outbox, and told
     whether it has such entries; ``publish`` with the reports of continuous queries, after they are
     committed. ``reopen`` opens the store again when it was lost; until it succeeds, messages wait.
-    ``elsewhere`` gives the entry, if any, that tells a time of arrival to another process that
-    applies the entries. ``traces`` makes the traces of entries, if there are any.
+    ``elsewhere`` gives the entries, if any, that another process, which applies the entries, waits
+    for at a time of arrival. ``traces`` makes the traces of entries, if there are any.
     """
 
     on_commit: Callable[[bool], None]
     publish: Callable[[Sequence[EngineReport]], None]
     reopen: Callable[[], Store]
-    elsewhere: Callable[[Instant], Entry | None] | None = None
+    elsewhere: Callable[[Instant], Sequence[Entry]] | None = None
     traces: Traces | None = None
 
 

@@ -1,0 +1,472 @@
+"""Stages on Spark: rooms, buildings, the city; their events go on, each once."""
+
+from __future__ import annotations
+
+import json
+import pickle
+from collections import Counter
+from collections.abc import Callable, Sequence
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Final
+
+import pyarrow as pa
+import pytest
+from hypothesis import HealthCheck, Phase, given
+from hypothesis import settings as profile
+from hypothesis import strategies as st
+
+from sensorstream.app.control.wiring import Deployment, read_deployment, shipped, unpacked
+from sensorstream.app.life.starting import StreamTime
+from sensorstream.engine.codec import encode
+from sensorstream.errors import SensorStreamError, SettingsError
+from sensorstream.history.effects_writer import Writes
+from sensorstream.history.store import PostgresStore
+from sensorstream.journal.kinds import new_record
+from sensorstream.journal.message import TakeMessage
+from sensorstream.journal.registration import RegisterQuery
+from sensorstream.model import rdf, xsd
+from sensorstream.model.events import Event
+from sensorstream.model.terms import IRI, BlankNode, Literal
+from sensorstream.model.timeline import Timeline
+from sensorstream.settings.settings import Settings
+from sensorstream.settings.settings_file import load_settings
+from sensorstream.streaming.batch_figures import BatchFigures
+from sensorstream.streaming.engine_host import EngineHost
+from sensorstream.streaming.journal_source import JournalReader
+from sensorstream.streaming.spark_stream import HistorySink
+from sensorstream.streaming.stage_events import _parts
+from sensorstream.streaming.worker_messages import Done, EnginePlace, Work, pack
+from tests.databases import execute
+from tests.streaming.conftest import START
+
+ONTOLOGY: Final = """\
+@prefix : <http://example.org/c#> .
+@prefix owl: <http://www.w3.org/2002/07/owl#> .
+@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
+@prefix xsd: <http://www.w3.org/2001/XMLSchema#> .
+<http://example.org/c> a owl:Ontology .
+:Room a owl:Class . :HotRoom a owl:Class . :Crowded a owl:Class .
+:in a owl:ObjectProperty . :temperature a owl:DatatypeProperty ; rdfs:range xsd:integer .
+"""
+RULES: Final = """\
+prefix : <http://example.org/c#>
+
+mapping measured
+on message {/measured}
+then
+  update individual :{/measured/@room} a :Room at {/measured/@at}
+    ; :in :{/measured/@in} ; :temperature {/measured/@x} .
+"""
+HOT: Final = """PREFIX : <http://example.org/c#>
+REGISTER QUERY :hot AS
+CONSTRUCT { ?room a :HotRoom ; :in ?building }
+WHERE { { ?room :temperature ?x } EQUALS { ?room :in ?building } FILTER(?x > 70) }"""
+CROWDED: Final = """PREFIX : <http://example.org/c#>
+REGISTER ISTREAM :crowded AS
+CONSTRUCT { ?building a :Crowded }
+FROM NAMED WINDOW :w ON :hot [RANGE PT10S]
+WHERE { SELECT ?building (COUNT(DISTINCT ?room) AS ?n)
+        WHERE { WINDOW :w { ?room :in ?building } }
+        GROUP BY ?building HAVING(COUNT(DISTINCT ?room) >= 2) }"""
+BUILDING: Final = """PREFIX : <http://example.org/c#>
+REGISTER QUERY :building AS
+SELECT ?building ALERT warning "{?building}" KEY "{?building}"
+FROM NAMED WINDOW :w ON :hot [RANGE PT10S]
+WHERE { SELECT ?building WHERE { WINDOW :w { ?room :in ?building } }
+        GROUP BY ?building HAVING(COUNT(DISTINCT ?room) >= 2) }"""
+CITY: Final = """PREFIX : <http://example.org/c#>
+REGISTER QUERY :city AS
+SELECT ?n ALERT critical "{?n} buildings" KEY "city"
+FROM NAMED WINDOW :w ON :crowded [RANGE PT20S]
+WHERE { SELECT (COUNT(DISTINCT ?building) AS ?n) WHERE { WINDOW :w { ?building a :Crowded } }
+        HAVING(COUNT(DISTINCT ?building) >= 2) }"""
+CITY_RULES: Final = """\
+prefix : <http://example.org/c#>
+
+rule two
+on insert :Crowded as ?building
+if select { SELECT ?building { ?building a :Crowded } }
+then
+  alert info "{?building}" key "{?building}"
+"""
+SETTINGS: Final = """\
+[ontology]
+files = ["c.ttl"]
+[rules]
+files = ["c.rules"]
+[reasoning]
+profile = "none"
+[history]
+checkpoint_every = 5
+[pipeline]
+runner = "spark"
+[[pipeline.stages]]
+name = "building"
+from = ["http://example.org/c#hot"]
+key = ":in"
+queries = ["stages/*building.rq"]
+[[pipeline.stages]]
+name = "city"
+from = ["http://example.org/c#crowded"]
+rules = ["stages/city.rules"]
+queries = ["stages/city.rq"]
+"""
+C: Final = "http://example.org/c#"
+MOST: Final = 500
+SILENCE: Final = 100
+NONE: Final = {"seq": 0, "controls": 0}
+
+
+def written(folder: Path, text: str = SETTINGS) -> Settings:
+    """The deployment in a folder."""
+    files = {
+        "c.ttl": ONTOLOGY,
+        "c.rules": RULES,
+        "queries/hot.rq": HOT,
+        "stages/1-building.rq": CROWDED,
+        "stages/2-building.rq": BUILDING,
+        "stages/city.rq": CITY,
+        "stages/city.rules": CITY_RULES,
+    }
+    for name, content in files.items():
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_text(content)
+    return written_settings(folder, text)
+
+
+def written_settings(folder: Path, text: str) -> Settings:
+    """The settings in a folder that has all other files."""
+    file = folder / "sensorstream.toml"
+    file.write_text(text)
+    return load_settings(file, {})
+
+
+@pytest.fixture(scope="module")
+def settings(tmp_path_factory: pytest.TempPathFactory) -> Settings:
+    return written(tmp_path_factory.mktemp("stages"))
+
+
+@pytest.fixture(scope="module")
+def deployment(settings: Settings) -> Deployment:
+    return read_deployment(settings)
+
+
+def measured(room: str, building: str, time: int, x: int) -> bytes:
+    return f"<measured room='{room}' in='{building}' at='{time}' x='{x}'/>".encode()
+
+
+class Frame:
+    """As much of a data frame as the sink uses."""
+
+    def __init__(self, said: Sequence[Done]) -> None:
+        effects, standing = [e.effects for e in said], [pickle.dumps(e.standing) for e in said]
+        self._table = pa.table({"effects": effects, "standing": standing})
+
+    def toArrow(self) -> pa.Table:  # noqa: N802 - Spark's name
+        return self._table
+
+
+class City:
+    """A server and a pipeline, without Spark: batches are done as Spark does them."""
+
+    def __init__(self, deployment: Deployment, url: str) -> None:
+        self.url = url
+        self.journal = PostgresStore.open(url, Timeline.INTEGER, Writes.JOURNAL)
+        self.store = PostgresStore.open(url, Timeline.INTEGER, Writes.EFFECTS)
+        self.figures = BatchFigures(url, 2)
+        sink: Any = HistorySink(self.store, lambda *_: None, self.figures, deployment.stages)
+        self._sink = sink
+        options = {"url": url, "key": "source", "prefixes": pickle.dumps({}).hex()}
+        self._reader = JournalReader(options | {"depth": "64", "batch": "1000", "parts": "1"})
+        self._state: dict[str, tuple[EnginePlace, tuple[int, bytes] | None, list[bytes]]] = {}
+        self._offset = NONE
+        self._batch = 0
+        self.seq = 0
+        self.time = StreamTime(url, 0)
+        self._begin(deployment)
+
+    def close(self) -> None:
+        for each in (self.host, self.time, self.figures, self.store, self.journal):
+            each.close()
+
+    def _begin(self, deployment: Deployment) -> None:
+        self._deployment = deployment
+        sink: Any = HistorySink(self.store, lambda *_: None, self.figures, deployment.stages)
+        self._sink = sink
+        # As on another machine, without the files.
+        self.host = EngineHost(unpacked(shipped(deployment)), self.url)
+        self.restart_server()
+
+    def change(self, deployment: Deployment) -> None:
+        """Server and pipeline are started anew with other files."""
+        self.host.close()
+        self._begin(deployment)
+
+    def lose_engines(self) -> None:
+        self.host.close()
+        self.host = EngineHost(self._deployment, self.url)
+
+    def restart_server(self) -> None:
+        """The server ends, after what it has written to the journal, and another begins."""
+        self.time.close()
+        self.time = StreamTime(self.url, 0, [each.name for each in self._deployment.stages])
+
+    def write(self, *entries: Any, arrival: int = 0) -> None:
+        records = [
+            new_record(each, seq, START, arrival) for seq, each in enumerate(entries, self.seq + 1)
+        ]
+        self.seq += len(records)
+        if records:
+            self.journal.append(records)
+
+    def look(self, arrival: int = 0) -> bool:
+        """What the server does each second."""
+        entries = self.time.due(arrival)
+        self.write(*entries, arrival=arrival)
+        return bool(entries)
+
+    def batch(self, *, commit: bool = True, twice: bool = False) -> bool:
+        """A batch of Spark's; without ``commit`` it ends before anything is stored."""
+        start = self._offset
+        end = self._reader.latestOffset(start, self._reader.getDefaultReadLimit())
+        if end == start:
+            return False
+        rows: dict[str, list[dict[str, Any]]] = {}
+        for part in self._reader.partitions(start, end):
+            for table in self._reader.read(part):
+                for row in table.to_pylist():
+                    rows.setdefault(row["key"], []).append(row)
+        said: list[Done] = []
+        state = dict(self._state)
+        for key, its in rows.items():
+            if key not in state and not any(each["first"] for each in its):
+                continue
+            place, checkpoint, kept = state.get(key, (None, None, []))
+            work = Work(key, place, end["controls"], [each["entries"] for each in its])
+            done = self.host.work(work)
+            if done is None:
+                again = replace(work, rebuild=True, checkpoint=checkpoint, kept=kept)
+                done = self.host.work(again)
+            assert done is not None
+            if done.checkpoint is not None:
+                state[key] = (done.place, (done.place.last, done.checkpoint), [])
+            else:
+                state[key] = (done.place, checkpoint, [*kept, done.entries])
+            said.append(done)
+        if not commit:
+            return True
+        for _ in range(1 + twice):
+            self._sink(Frame(said), self._batch)
+        self._state, self._offset = state, end
+        self._batch += 1
+        return True
+
+    def finish(self) -> None:
+        """Go on until nothing is left to be done, and the streams are silent for long."""
+        for turn in range(MOST):
+            if not (self.batch() | self.look(SILENCE)) and turn > 1:
+                break
+        else:
+            raise AssertionError("it does not come to an end")
+
+
+MESSAGES = st.lists(
+    st.tuples(
+        st.sampled_from(("a1", "a2", "a3", "b1", "b2", "c1", "c2")),
+        st.integers(0, 4),
+        st.integers(60, 90),
+    ),
+    min_size=4,
+    max_size=40,
+)
+
+
+def expected(said: Sequence[tuple[str, int, int]]) -> tuple[Counter[Any], Counter[Any]]:
+    """The alerts of buildings, and those of the city, computed from all messages at once."""
+    buildings: Counter[Any] = Counter()
+    city: Counter[Any] = Counter()
+    hot = [(time, room) for room, time, x in said if x > 70]
+    crowds: list[tuple[int, str]] = []
+    last = max((time for _, time, _ in said), default=0) + SILENCE
+    before: set[str] = set()
+    for now in range(last + 1):
+        rooms = {room for time, room in hot if now - 10 < time <= now}
+        counts = Counter(room[0] for room in rooms)
+        crowded = {each for each, count in counts.items() if count >= 2}
+        for each in crowded - before:
+            crowds.append((now, each))
+            buildings[each, now] += 1
+        before = crowded
+    counted = 0
+    for now in range(last + 1):
+        count = len({each for time, each in crowds if now - 20 < time <= now})
+        if count >= 2 and count != counted:
+            city[f"{count} buildings", now] += 1
+        counted = count
+    return buildings, city
+
+
+def alerts(url: str, rule: str) -> Counter[Any]:
+    told = execute(url, "select text, time from store.alerts where rule = %s", values=(rule,))
+    return Counter((text.rpartition("#")[2], time) for text, time in told)
+
+
+@profile(
+    max_examples=12,
+    deadline=None,
+    phases=[Phase.generate],
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+@given(said=MESSAGES, dice=st.randoms(use_true_random=False))
+def test_the_last_stage_says_what_is_computed_from_all_messages_each_once(
+    deployment: Deployment, new_database: Callable[[], str], said: Any, dice: Any
+) -> None:
+    time, messages = 0, []
+    for room, step, x in said:
+        time += step
+        messages.append((room, time, x))
+    with closing(City(deployment, new_database())) as city:
+        city.write(RegisterQuery("http://example.org/c#hot", HOT))
+        left = list(messages)
+        while left:
+            some, left = left[:3], left[3:]
+            city.write(*(TakeMessage(measured(r, r[0], t, x), r) for r, t, x in some))
+            match dice.randrange(6):
+                case 0:
+                    city.lose_engines()
+                case 1:
+                    city.batch(commit=False)
+                case 2:
+                    city.batch(twice=True)
+                case 3:
+                    city.look()
+                    city.restart_server()
+                case 4:
+                    city.look()
+                case _:
+                    city.batch()
+        city.finish()
+        buildings, whole = expected(messages)
+        assert alerts(city.url, f"{C}building") == buildings
+        assert alerts(city.url, f"{C}city") == whole
+        inserted = {text for text, _ in alerts(city.url, "two")}
+        assert inserted == {each for each, _ in buildings}
+        assert execute(city.url, "select count(*) from store.passed_on") == [(0,)]
+        told = execute(city.url, "select origin from store.messages where kind = 'event'")
+        assert len(told) == len(set(told))
+
+
+def test_an_edited_query_and_a_stage_that_is_gone(tmp_path: Path, database: str) -> None:
+    def say(city: City, first: int) -> None:
+        rooms = ("a1", "a2", "b1", "b2")
+        told = [measured(room, room[0], first + n, 80) for n, room in enumerate(rooms)]
+        city.write(*(TakeMessage(each, room) for each, room in zip(told, rooms, strict=True)))
+        city.finish()
+
+    settings = written(tmp_path)
+    with closing(City(read_deployment(settings), database)) as city:
+        city.write(RegisterQuery("http://example.org/c#hot", HOT))
+        say(city, 1)
+        assert alerts(database, f"{C}building") == Counter({("a", 2): 1, ("b", 4): 1})
+        assert alerts(database, f"{C}city") == Counter({("2 buildings", 4): 1})
+        file = tmp_path / "stages/2-building.rq"
+        file.write_text(BUILDING.replace('warning "{?building}"', 'warning "new#{?building}"'))
+        text = SETTINGS[: SETTINGS.rindex("[[")]
+        city.change(read_deployment(written_settings(tmp_path, text)))
+        say(city, 201)
+        assert alerts(database, f"{C}city") == Counter({("2 buildings", 4): 1})
+        new = execute(database, "select text, time from store.alerts where time > 200 order by 2")
+        assert new == [(f"new#{C}a", 202), (f"new#{C}b", 204)]
+
+
+def test_an_interval_goes_on_whole_though_it_begins_before_what_came(
+    settings: Settings,
+) -> None:
+    zero = f'"PT0S"^^<{xsd.DURATION}>'
+    long = f"PREFIX : <{C}> SELECT ?p {{ ?p a :Crowded FILTER(getDURATION() > {zero}) }}"
+    deployment = read_deployment(settings)
+    stage = replace(deployment.stages[0], queries={"long": long})
+    host = EngineHost(replace(deployment, stages=(stage,)), "")
+    triples = ((IRI(f"{C}p"), rdf.TYPE, IRI(f"{C}Crowded")),)
+    events = [Event(triples, 8, "", source="s"), Event(triples, 5, "", source="s", end=9)]
+    events.append(Event(((IRI(f"{C}p"), rdf.TYPE, BlankNode("_:x")),), 12, "", source="s"))
+    rows = [
+        (n, f"m{n}", "building=p", START, n, json.dumps(encode(each, Event)).encode())
+        for n, each in enumerate(events, 1)
+    ]
+    done = host.work(
+        Work("building=p", None, 0, [pack([(*r, None, "event", False, "") for r in rows])])
+    )
+    assert done is not None
+    found = [each for effects in pickle.loads(done.effects) for each in effects.reports]
+    assert [(each.report.time, each.report.intervals) for each in found] == [(9, [(5, 9)])]
+    host.close()
+
+
+def test_an_event_is_divided_by_the_values_of_the_key() -> None:
+    key, a, b = (IRI(f"{C}{name}") for name in ("in", "a", "b"))
+    one, two, other = (IRI(f"{C}{name}") for name in ("one", "two", "other"))
+    kind = (other, rdf.TYPE, IRI(f"{C}Crowded"))
+    event = Event(((one, key, a), (two, key, b), (two, rdf.TYPE, a), kind), 5, "")
+    parts = {value: part.triples for value, part in _parts(event, key)}
+    assert parts == {
+        str(a): ((one, key, a), kind),
+        str(b): ((two, key, b), (two, rdf.TYPE, a), kind),
+    }
+    assert list(_parts(event, None)) == [("", event)]
+    assert [value for value, _ in _parts(event.part((kind,), frozenset()), key)] == [""]
+    told = event.part(((one, key, Literal("7", xsd.INTEGER)),), frozenset())
+    assert [value for value, _ in _parts(told, key)] == ["7"]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line", "told"),
+    [
+        ('runner = "spark"', 'runner = "engine"', 9, "building: stages are for pipeline.runner"),
+        (
+            "#hot",
+            "#hat",
+            9,
+            "from: no query 'http://example.org/c#hat' in the folder 'queries' or",
+        ),
+        (
+            "#crowded",
+            "#building",
+            14,
+            "city: from: 'http://example.org/c#building' makes no events",
+        ),
+        ('":in"', '":inside"', 9, "declares no property <http://example.org/c#inside>"),
+        ('queries = ["stages/*building.rq"]', "", 9, "building: it does nothing"),
+        ("stages/city.rules", "c.rules", 14, "'measured' is a mapping rule"),
+        ('name = "city"', 'name = "building"', 15, "there are two with the name 'building'"),
+        ('name = "city"', 'name = "a=b"', 15, "expected small letters"),
+        (
+            'key = ":in"',
+            'kay = ":in"',
+            12,
+            "unknown setting pipeline.stages.kay: did you mean key?",
+        ),
+        ('from = ["http://example.org/c#hot"]\n', "", 9, "pipeline.stages.from is not set"),
+    ],
+)
+def test_a_stage_that_cannot_be_is_refused_with_its_place(
+    tmp_path: Path, old: str, new: str, line: int, told: str
+) -> None:
+    text = SETTINGS.replace("[history]\ncheckpoint_every = 5\n", "")
+    assert old in text
+    with pytest.raises(SettingsError) as caught:
+        read_deployment(written(tmp_path, text.replace(old, new)))
+    assert told in str(caught.value)
+    assert caught.value.position is not None
+    assert caught.value.position.line == line
+
+
+def test_a_query_of_a_stage_that_is_no_query_is_refused(tmp_path: Path) -> None:
+    written(tmp_path)
+    (tmp_path / "stages/city.rq").write_text("SELECT {")
+    with pytest.raises(SensorStreamError) as caught:
+        read_deployment(written_settings(tmp_path, SETTINGS))
+    assert caught.value.position is not None
+    assert caught.value.position.file.endswith("city.rq")
