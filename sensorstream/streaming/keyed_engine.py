@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from hashlib import sha256
 from heapq import merge
 from operator import attrgetter
 from typing import Final
@@ -12,15 +13,17 @@ from typing import Final
 from sensorstream.app.control.rule_exchange import Exchange
 from sensorstream.app.control.wiring import Deployment, build_machine
 from sensorstream.engine.checkpoint import dump, load
+from sensorstream.engine.held_content import WindowTotals, content_of, totals_of
 from sensorstream.engine.outcome import Outcome
 from sensorstream.engine.query_alerts import KIND
-from sensorstream.history.effects_writer import EngineStanding
+from sensorstream.history.effects_writer import EngineStanding, HeldRow
 from sensorstream.history.journal_rows import journal_rows, record_of
 from sensorstream.journal.entry_effects import effects_of
 from sensorstream.journal.kinds import replay
 from sensorstream.journal.message import PassTime, TakeMessage
 from sensorstream.journal.records import Effects, Record
 from sensorstream.model.events import Status
+from sensorstream.model.terms import Subject
 from sensorstream.model.waits import Waits
 from sensorstream.streaming.key_routing import CONTROLS, TIME
 from sensorstream.streaming.worker_messages import EnginePlace
@@ -97,6 +100,11 @@ class KeyedEngine:
         self._engine = machine.engine
         self._target = Exchange(machine.engine, machine.mapper, deployment)
         self._refused: set[str] = set()
+        # The subjects whose content may have changed since it was told, and the totals told last.
+        self._touched: set[Subject] = set()
+        self._engine.window.follow(self._touched)
+        self._engine.inferences.touched = self._touched
+        self._totals: WindowTotals | None = None
         self.place = EnginePlace(first, first - 1, 0)
 
     @property
@@ -132,6 +140,8 @@ class KeyedEngine:
         for _ in self._applied(entries, controls, place.last):
             """The effects are stored already."""
         self.place = place
+        self._touched.clear()
+        self._totals = totals_of(self._engine)
 
     def take(
         self, records: Sequence[Record], controls: Controls, upto: int
@@ -167,8 +177,28 @@ class KeyedEngine:
         heard = [r.message.received for r in records if r.kind == TakeMessage.kind]
         engine = self._engine
         return EngineStanding(
-            key, len(engine.window), engine.dues.waits, engine.now, max(heard, default=None)
+            key,
+            len(engine.window),
+            engine.dues.waits,
+            engine.now,
+            max(heard, default=None),
+            list(self._held(key)),
         )
+
+    def _held(self, key: str) -> Iterator[HeldRow]:
+        """The content of the window that is new since the last call, or since a rebuilding."""
+        named = sha256(key.encode())
+        totals = totals_of(self._engine)
+        if totals != self._totals:
+            self._totals = totals
+            yield named.digest(), None if totals is None else totals.text
+        named.update(b"\0")
+        # Sorted, because the order of a set differs between processes.
+        for subject in sorted(self._touched):
+            each = named.copy()
+            each.update(subject.encode("utf-8", "surrogatepass"))
+            yield each.digest(), content_of(self._engine, subject)
+        self._touched.clear()
 
     def checkpoint(self) -> bytes:
         """Return the state; the entries before need not be kept any more."""
