@@ -55,6 +55,7 @@ from sensorstream.app.life.upkeep import CrossChecks, Narrowing, Revival, retent
 from sensorstream.app.questions.individuals import IndividualQuestions, WindowView, view_window
 from sensorstream.app.questions.jobs import JobFolder, Jobs
 from sensorstream.app.questions.message_questions import Messages
+from sensorstream.app.questions.mirrored_window import WindowMirror
 from sensorstream.app.questions.one_time_questions import Asking, RunningQuestions
 from sensorstream.app.questions.rule_questions import RuleQuestions
 from sensorstream.app.why.message_trials import Trials
@@ -169,6 +170,8 @@ class Application(Handle):
             fill(self.exchange, store, start, log, progress, self._in_work, self.clock, own)
         else:
             fill_for_spark(self.exchange, store)
+            self.mirror = WindowMirror(lambda: self.url, lambda: self.deployment)
+            self._stack.callback(self.mirror.close)
         return store
 
     def _open_doors(self) -> PostgresWebhooks:
@@ -244,15 +247,16 @@ class Application(Handle):
 
     def _add_parts(self) -> None:
         """Make the parts that answer questions and carry out changes."""
-        settings, stack, here = self.settings, self._stack, self.here
+        settings, stack = self.settings, self._stack
         limits = settings.limits
         trials = Trials(self)
         stack.callback(trials.close)
         self.rulebook = Rulebook(self, trials)
         self.ontologies = OntologyControl(self, trials)
+        mirror = self.mirror
         self.cache = Cache(
-            self.engine.kb,
-            self.pipeline.lock,
+            self.engine.kb if mirror is None else mirror.windows.kb,
+            self.pipeline.lock if mirror is None else mirror.lock,
             QuestionLimits(limits.question_seconds, limits.question_memory, limits.question_rows),
         )
         stack.callback(self.cache.close)
@@ -264,7 +268,7 @@ class Application(Handle):
         self.rates = Rates(limits.rate)
         self.queries = Queries(self, self._log, self._known_to_queries, trials)
         self.individuals = IndividualQuestions(self)
-        self.messages = Messages(self, self.individuals if here else None)
+        self.messages = Messages(self, self.individuals)
         self.reasons = Reasons(self)
         self.unmet = Unmet(self)
         self.holding = WhyHolds(self)
@@ -381,25 +385,23 @@ class Application(Handle):
         """The window and one page of its individuals.
 
         Raises:
-            RunsOnSpark: the engines are not here.
+            HistoryError: what engines elsewhere hold cannot be read.
         """
-        self.check_here("the window")
-        with self.pipeline.lock:
-            return view_window(self.engine, self.settings.window, limit, offset)
+        with self.looking() as seen:
+            return view_window(seen, self.settings.window, limit, offset)
 
     def shapes_report(self) -> ValidationReport:
         """Validate what the knowledge base holds now by the shapes of the settings, if any.
 
         Raises:
-            RunsOnSpark: the engines are not here.
+            HistoryError: what engines elsewhere hold cannot be read.
             Overrun: it takes longer than a question may take.
         """
-        self.check_here("the report of shapes")
         shapes = self.deployment.shapes
         if shapes is None:
             return NO_VIOLATIONS
-        with self.pipeline.lock:
-            triples = tuple(self.engine.kb.index)
+        with self.looking() as seen:
+            triples = tuple(seen.kb.index)
         return shapes.report(triples, self.settings.limits.question_seconds, "question")
 
     def held(self) -> int:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, TypeVar
 
 from sqlalchemy import Engine as Database
@@ -11,6 +12,7 @@ from sensorstream.app.control.rule_exchange import Exchange
 from sensorstream.app.control.wiring import Deployment
 from sensorstream.app.life.metrics import Metrics
 from sensorstream.app.life.pipeline import Pipeline
+from sensorstream.app.questions.mirrored_window import EngineView, WindowMirror
 from sensorstream.clock import Clock
 from sensorstream.engine.engine import Engine
 from sensorstream.errors import RunsOnSpark, Unavailable
@@ -41,6 +43,8 @@ class Handle:
     exchange: Exchange
     pipeline: Pipeline
     traces: Traces | None = None
+    mirror: WindowMirror | None = None
+    """Shows what the engines hold, where they are not here."""
 
     @property
     def deployment(self) -> Deployment:
@@ -70,6 +74,42 @@ class Handle:
         if not self.here:
             told = f"{what}: the engines run on Spark (pipeline.runner): {way_out}"
             raise RunsOnSpark(told)
+
+    @contextmanager
+    def looking(self) -> Iterator[EngineView]:
+        """A block that sees what holds now, and in which it does not change; be brief.
+
+        Raises:
+            HistoryError: the engines are not here, and what they hold cannot be read.
+        """
+        if self.mirror is None:
+            with self.pipeline.lock:
+                yield self.engine
+        else:
+            with self.mirror.looking() as seen:
+                yield seen
+
+    def seen(
+        self,
+        read: Callable[[EngineView], _Seen],
+        seconds: float,
+        late: str,
+        fix: Callable[[str], None] = lambda _: None,
+    ) -> _Seen:
+        """Call ``read`` for what holds now, when all effects of that are stored.
+
+        ``fix`` is called before: it fixes a snapshot of the database, of the same instant; it gets
+        the name of one, or ``""`` for that of now. Raises as :meth:`settled` and :meth:`looking`.
+        """
+        if self.mirror is not None:
+            with self.mirror.looking(fix) as seen:
+                return read(seen)
+
+        def fixed() -> _Seen:
+            fix("")
+            return read(self.engine)
+
+        return self.settled(fixed, seconds, late)
 
     def settled(self, read: Callable[[], _Seen], seconds: float, late: str) -> _Seen:
         """Call ``read`` between two messages, when all is stored; see :meth:`.Pipeline.settled`.

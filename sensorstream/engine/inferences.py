@@ -47,10 +47,12 @@ class InferredState:
 class Inferences:
     """The beginnings of present inferences; ``ended`` are intervals to report. O(change) each."""
 
-    __slots__ = ("_begun", "_newest", "ended")
+    __slots__ = ("_begun", "_newest", "ended", "touched")
 
     def __init__(self) -> None:
         self.ended: list[Ended] = []
+        self.touched: set[Subject] | None = None
+        """Gets the subjects of what begins or ends, if anybody wants to know them."""
         self._begun: dict[Triple, BegunInterval] = {}
         # The greatest number of a stay that was seen.
         self._newest = 0
@@ -164,10 +166,14 @@ class Inferences:
         return found
 
     def _begin(self, triple: Triple, begun: BegunInterval, undo: list[Undo]) -> None:
+        if self.touched is not None:
+            self.touched.add(triple[0])
         self._begun[triple] = begun
         undo.append(partial(self._begun.__delitem__, triple))
 
     def _end(self, triple: Triple, now: Instant, undo: list[Undo]) -> None:
+        if self.touched is not None:
+            self.touched.add(triple[0])
         begun = self._begun.pop(triple)
         undo.append(partial(self._begun.__setitem__, triple, begun))
         self._tell(triple, begun, now)

@@ -14,12 +14,13 @@ from dataclasses import asdict, dataclass
 from datetime import datetime
 from enum import Flag
 from hashlib import sha256
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, TypeAlias
 
 from psycopg2 import extensions
 from psycopg2.extras import Json, execute_values
 
 from sensorstream.errors import HistoryError
+from sensorstream.history.copying import RowShape
 from sensorstream.history.database import (
     OwnConnection,
     describe,
@@ -244,12 +245,18 @@ class PositionReader(OwnConnection):
         return JournalPosition(journalled, stored, stored_at, BatchProgress.decode(progress), *more)
 
 
+HeldRow: TypeAlias = tuple[bytes, str | None]
+"""A part of what an engine's window holds: a digest that names it, and its text; None: it is gone.
+"""
+
+
 @dataclass(frozen=True, slots=True)
 class EngineStanding:
     """The state of an engine after a batch.
 
     ``now`` is its application time, ``heard`` the time of arrival of the last message of the batch
-    that went to it, ``entries`` the number of its own entries in the batch.
+    that went to it, ``entries`` the number of its own entries in the batch. ``held`` is what its
+    window holds anew, for :func:`store_held`.
     """
 
     key: str
@@ -258,6 +265,7 @@ class EngineStanding:
     now: Instant | None
     heard: Instant | None
     entries: int = 0
+    held: Sequence[HeldRow] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -305,6 +313,33 @@ def store_standings(cursor: extensions.cursor, standings: Standings, *, new: boo
             if (waits := each.waits) or each.individuals
         ],
     )
+    store_held(cursor, upto, [row for each in changed for row in each.held])
+    if upto // GONE_KEPT != covered // GONE_KEPT:
+        cursor.execute(
+            "delete from store.held where content is null and since <= %s", (upto - GONE_KEPT,)
+        )
+
+
+GONE_KEPT: Final = 50_000
+"""Entries for which it is known what has gone; who has read none of them reads all again."""
+_HELD: Final = RowShape("pg_temp.held_anew", ("digest", "content"))
+
+
+def store_held(cursor: extensions.cursor, upto: int, rows: Sequence[HeldRow]) -> None:
+    """Store what windows hold anew after a batch that ended with the entry ``upto``."""
+    if not rows:
+        return
+    cursor.execute(
+        "create temporary table if not exists held_anew (digest bytea, content text) "
+        "on commit delete rows"
+    )
+    _HELD.copy(cursor, rows)
+    cursor.execute(
+        "insert into store.held (digest, since, content) "
+        "select digest, %s, content from pg_temp.held_anew "
+        "on conflict (digest) do update set since = excluded.since, content = excluded.content",
+        (upto,),
+    )
 
 
 def pass_on(cursor: extensions.cursor, standings: Standings) -> None:
@@ -340,8 +375,10 @@ def waiting_events(
 
 def forget_standings(cursor: extensions.cursor) -> None:
     """Delete the states of engines: the journal is processed from its beginning again."""
-    cursor.execute("delete from store.engines")
-    cursor.execute("update store.pipeline set routed = 0, covered = 0, moved = null")
+    cursor.execute("delete from store.engines; delete from store.held")
+    cursor.execute(
+        "update store.pipeline set routed = 0, covered = 0, moved = null, displaced = displaced + 1"
+    )
 
 
 def waiting_keys(

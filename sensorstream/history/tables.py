@@ -156,6 +156,8 @@ pipeline: Final = Table(
     Column("routed", BigInteger, nullable=False, server_default=text("0")),
     Column("covered", BigInteger, nullable=False, server_default=text("0")),
     Column("stored_at", MOMENT),
+    # On Spark: how often the journal was processed from its beginning again.
+    Column("displaced", Integer, nullable=False, server_default=text("0")),
     # On Spark: the figures of the last batch (sensorstream.history.effects_writer.BatchProgress).
     Column("progress", JSONB),
     CheckConstraint("single", name="single"),
@@ -189,6 +191,17 @@ passed_on: Final = Table(
     Column("key", Text, nullable=False),
     Column("time", BigInteger, nullable=False),
     Column("content", LargeBinary, nullable=False),
+)
+
+# On Spark: what the windows of the engines hold, in parts (sensorstream.engine.held_content), each
+# as it is since the batch that ended with entry "since". Without content it has gone.
+held: Final = Table(
+    "held",
+    metadata,
+    Column("digest", LargeBinary, primary_key=True),
+    Column("since", BigInteger, nullable=False),
+    Column("content", Text),
+    Index("held_since_idx", "since"),
 )
 
 checkpoints: Final = Table(

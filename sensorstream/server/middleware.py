@@ -16,6 +16,7 @@ from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from sensorstream.app.questions.mirrored_window import ANSWERED_OF, StoredBatch
 from sensorstream.logs import concerning, trace_facts
 from sensorstream.server.access_rules import OPERATIONS
 from sensorstream.server.problems import http_problem, respond
@@ -209,6 +210,34 @@ class Named:
             facts |= trace_facts(told.decode("latin-1"))
         with concerning(**facts):
             await self._app(scope, receive, named)
+
+
+BATCH: Final = "SensorStream-Batch"
+
+
+class OfBatch:
+    """ASGI middleware: the header ``SensorStream-Batch`` of an answer that is about what engines on
+    Spark hold: the last entry of the batch, and when it was stored.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        batches: list[StoredBatch] = []
+
+        async def told(message: Message) -> None:
+            if message["type"] == "http.response.start" and batches:
+                own = message.get("headers", ())
+                text = str(batches[0]).encode()
+                message = {**message, "headers": [*own, (BATCH.lower().encode(), text)]}
+            await send(message)
+
+        token = ANSWERED_OF.set(batches)
+        try:
+            await self._app(scope, receive, told)
+        finally:
+            ANSWERED_OF.reset(token)
 
 
 class Heads:

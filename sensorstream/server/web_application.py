@@ -25,7 +25,15 @@ from sensorstream.server.access_rules import Guard, refused_method, security_of
 from sensorstream.server.addresses import EVERY, KnownSites, SharedAnswers, check_origins
 from sensorstream.server.client_questions import QuestionTurns
 from sensorstream.server.console_proxy import PATH
-from sensorstream.server.middleware import HEADER, BodyLimit, Heads, Named, TimedAnswers
+from sensorstream.server.middleware import (
+    BATCH,
+    HEADER,
+    BodyLimit,
+    Heads,
+    Named,
+    OfBatch,
+    TimedAnswers,
+)
 from sensorstream.server.negotiation import tagged
 from sensorstream.server.rest import (
     alerts_routes,
@@ -44,7 +52,7 @@ from sensorstream.server.rest import (
 )
 from sensorstream.settings.settings_file import GivenSetting
 
-_EXPOSED = ("Location", "Retry-After", "SensorStream-Origin", "ETag", HEADER)
+_EXPOSED = ("Location", "Retry-After", "SensorStream-Origin", "ETag", HEADER, BATCH)
 _SCRIPT = re.compile("<script>(.*?)</script>", re.DOTALL)
 _POLICY = (
     "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; "
@@ -166,6 +174,8 @@ def _add_middleware(app: FastAPI, application: Application, host: str | None) ->
     }
     # The last one that is added sees a request first.
     app.add_middleware(messages_routes.Shortcut, application)
+    if not application.here:
+        app.add_middleware(OfBatch)
     # It must see the paths as the routes do.
     app.add_middleware(Guard, access=application.access)
     app.add_middleware(BodyLimit, default=largest, limits=limits)

@@ -15,9 +15,10 @@ from sensorstream.app.control.wiring import Deployment, Stage, build_machine
 from sensorstream.app.life.in_work import TOO_OFTEN
 from sensorstream.app.life.recovery import consequence
 from sensorstream.engine.checkpoint import dump, load
+from sensorstream.engine.held_content import WindowTotals, content_of, totals_of
 from sensorstream.engine.outcome import Outcome
 from sensorstream.engine.query_alerts import KIND
-from sensorstream.history.effects_writer import EngineStanding
+from sensorstream.history.effects_writer import EngineStanding, HeldRow
 from sensorstream.history.journal_rows import journal_rows, record_of
 from sensorstream.journal.entry_effects import effects_of, in_order
 from sensorstream.journal.kinds import replay
@@ -31,6 +32,7 @@ from sensorstream.journal.records import (
     number_of_message,
 )
 from sensorstream.model.events import Status
+from sensorstream.model.terms import Subject
 from sensorstream.model.waits import Waits
 from sensorstream.streaming.deadly_entries import DeadlyEntries
 from sensorstream.streaming.key_routing import CONTROLS, TIME
@@ -121,6 +123,11 @@ class KeyedEngine:
         self._engine = machine.engine
         self._target = Exchange(machine.engine, machine.mapper, deployment)
         self._refused: set[str] = set()
+        # The subjects whose content may have changed since it was told, and the totals told last.
+        self._touched: set[Subject] = set()
+        self._engine.window.follow(self._touched)
+        self._engine.inferences.touched = self._touched
+        self._totals: WindowTotals | None = None
         self.place = EnginePlace(first, first - 1, 0)
 
     @property
@@ -158,6 +165,8 @@ class KeyedEngine:
         for _ in self._applied(entries, controls, place.last):
             """The effects are stored already."""
         self.place = place
+        self._touched.clear()
+        self._totals = totals_of(self._engine)
 
     def take(
         self, records: Sequence[Record], controls: Controls, upto: int
@@ -206,7 +215,23 @@ class KeyedEngine:
             engine.now,
             max(heard, default=None),
             len(records),
+            list(self._held(key)),
         )
+
+    def _held(self, key: str) -> Iterator[HeldRow]:
+        """The content of the window that is new since the last call, or since a rebuilding."""
+        named = sha256(key.encode())
+        totals = totals_of(self._engine)
+        if totals != self._totals:
+            self._totals = totals
+            yield named.digest(), None if totals is None else totals.text
+        named.update(b"\0")
+        # Sorted, because the order of a set differs between processes.
+        for subject in sorted(self._touched):
+            each = named.copy()
+            each.update(subject.encode("utf-8", "surrogatepass"))
+            yield each.digest(), content_of(self._engine, subject)
+        self._touched.clear()
 
     def checkpoint(self) -> bytes:
         """Return the state; the entries before need not be kept any more."""

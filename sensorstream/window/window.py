@@ -141,6 +141,12 @@ class SteppingWindow(ABC, Generic[E]):
         """The individual of that name, if it is in the window now."""
         return self._content.individuals.get(name)
 
+    def follow(self, touched: set[Subject]) -> None:
+        """Let a set have the name of each individual that is said, changed or leaves from now on;
+        also of some that did not change in the end.
+        """
+        self._content.touched = touched
+
     def number_stays_after(self, number: int) -> None:
         """Give stays that begin from now on numbers above ``number``, and above all before."""
         counters = self._content.counters

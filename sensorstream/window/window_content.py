@@ -24,13 +24,15 @@ _NO_GRAPHS: Final[Mapping[Triple, tuple[IRI, ...]]] = {}
 class Content:
     """Content of all partitions of a window; names, stays and arrivals are those of the whole."""
 
-    __slots__ = ("counters", "individuals", "owners", "past")
+    __slots__ = ("counters", "individuals", "owners", "past", "touched")
 
     def __init__(self) -> None:
         self.counters = WindowCounters()
         self.individuals: dict[Subject, Individual] = {}
         self.owners: dict[BlankNode, Subject] = {}
         self.past = UpdatesBefore()
+        self.touched: set[Subject] | None = None
+        """Gets the individuals that are said, changed or leave, if anybody wants to know them."""
 
     def owner(self, subject: Subject) -> Subject:
         """The individual a subject's triples belong to: itself, or a blank node's owner."""
@@ -161,6 +163,8 @@ class Content:
     def depart(self, individual: Individual, record: WindowChange) -> None:
         """Let an individual leave with all it has."""
         name = individual.name
+        if self.touched is not None:
+            self.touched.add(name)
         del self.individuals[name]
         record.undo.append(partial(self.individuals.__setitem__, name, individual))
         for triple, said in individual.statements.items():
@@ -194,6 +198,8 @@ class Content:
         return found
 
     def _appear(self, name: Subject, event: Event, record: WindowChange) -> Individual | None:
+        if self.touched is not None:
+            self.touched.add(name)
         counters = self.counters
         counters.arrivals += 1
         known = self.individuals.get(name)
@@ -266,6 +272,8 @@ class Content:
     def _take_out(
         self, individual: Individual, triple: Triple, time: Instant, record: WindowChange
     ) -> None:
+        if self.touched is not None:
+            self.touched.add(individual.name)
         said = individual.statements.pop(triple)
         if (references := record.references.get(individual.stay)) is not None:
             references.drop(triple)

@@ -33,7 +33,6 @@ from sensorstream.model.timeline import Timeline
 from sensorstream.model.waits import Waits
 from sensorstream.server.web_application import create_app
 from sensorstream.settings.settings import PipelineSettings, ReasoningSettings, Settings
-from tests.app.conftest import AskCache
 from tests.waiting import eventually
 
 QUERY = """\
@@ -88,11 +87,7 @@ def test_over_http_the_answer_is_202(application: Application) -> None:
     assert answer.json()["status"] == "journalled"
 
 
-def test_what_needs_the_window_is_refused(application: Application, ask_cache: AskCache) -> None:
-    with pytest.raises(RunsOnSpark, match="the cache: the engines run on Spark"):
-        ask_cache(application, "ASK {}")
-    with pytest.raises(RunsOnSpark, match="the window"):
-        application.window_view(10)
+def test_what_needs_an_engine_is_refused(application: Application) -> None:
     with pytest.raises(RunsOnSpark, match="put it into the settings"):
         application.ontologies.put(b"", "text/turtle")
     with pytest.raises(RunsOnSpark, match="a cross-check"):
@@ -108,11 +103,6 @@ def test_each_resource_answers_or_says_that_the_engines_are_elsewhere(
 ) -> None:
     application.queries.register(QUERY, "people")
     for path in (
-        "/sparql?query=ASK{}",
-        "/sparql?query=ASK{}&on=all",
-        "/window",
-        "/individuals/http:%2F%2Fexample.org%2Fa",
-        "/latest?class=http://example.org/C",
         "/queries/people/results",
         "/queries/people/graph",
         "/queries/people/step",
@@ -121,6 +111,15 @@ def test_each_resource_answers_or_says_that_the_engines_are_elsewhere(
         answer = client(path)
         assert answer.status_code == 409, path
         assert answer.json()["type"].endswith("runs-on-spark"), answer.text
+    for path in (
+        "/sparql?query=ASK{}",
+        "/sparql?query=ASK{}&on=all",
+        "/window",
+        "/latest?class=http://example.org/C",
+    ):
+        answer = client(path)
+        assert answer.status_code == 200, answer.text
+        assert answer.headers["SensorStream-Batch"] == "0", path
     for path in (
         "/sparql?query=ASK{}&on=history",
         "/queries/people",

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from sensorstream.app.application import Application
-from sensorstream.errors import OntologyConflict, QueryError, RunsOnSpark
+from sensorstream.errors import OntologyConflict, QueryError
 from sensorstream.history.read_only_sql import run_sql
 from sensorstream.history.term_dictionary import term_key
-from sensorstream.settings.settings import PipelineSettings
 from tests.history import house
 
 
@@ -103,16 +101,6 @@ def test_without_a_server_it_is_said_who_knows_the_window(whole: Application) ->
     for text in ("select * from live.statements", "select 1 from live.sensor"):
         with pytest.raises(QueryError, match="window of a running server"):
             run_sql(whole.url, text, timeout=300, row_limit=10)
-
-
-def test_while_spark_runs_the_pipeline_there_is_no_window_here(
-    tmp_path: Path, database: str
-) -> None:
-    settings = replace(
-        house.settings(tmp_path, database), pipeline=PipelineSettings(runner="spark")
-    )
-    with Application.open(settings) as opened, pytest.raises(RunsOnSpark, match="live"):
-        opened.asking.sql("select * from live.statements")
 
 
 def test_an_ontology_does_not_break_a_view_over_the_window(tmp_path: Path, database: str) -> None:

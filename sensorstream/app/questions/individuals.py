@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Final, TypeVar
 
 from sensorstream.app.deployment_handle import Handle
-from sensorstream.engine.engine import Engine
+from sensorstream.app.questions.mirrored_window import EngineView
 from sensorstream.errors import QueryError, UnknownIndividual
 from sensorstream.history.store_reader import Latest
 from sensorstream.kb.graph_index import Origin
@@ -54,9 +54,9 @@ class WindowView:
 
 
 def view_window(
-    engine: Engine, settings: WindowSettings, limit: int, offset: int = 0
+    engine: EngineView, settings: WindowSettings, limit: int, offset: int = 0
 ) -> WindowView:
-    """The view of the window; the engine must not change meanwhile."""
+    """The view of the window; it must not change meanwhile."""
     kb, window = engine.kb, engine.window
     steps = {"sliding": settings.step or "1", "tumbling": settings.size}
     first = heapq.nsmallest(offset + limit, window, key=lambda each: (each.time, each.arrival))
@@ -95,7 +95,7 @@ def view_window(
 
 _FIRST_OF_HISTORY: Final = (2**63 - 1, 2**63 - 1)
 _CURSOR: Final = re.compile(r"history:(-?[0-9]{1,19}):([0-9]{1,19})|window:(.*)", re.DOTALL)
-_Seen = TypeVar("_Seen")
+_Found = TypeVar("_Found")
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +118,7 @@ class KnownIndividuals:
 class IndividualQuestions:
     """Questions to the window first, and to history for what is not there. Thread-safe. They raise
     :class:`.Unavailable` if the window cannot be read now, :class:`.HistoryError` if history
-    cannot, and :class:`.RunsOnSpark` where the window is not here.
+    cannot.
     """
 
     def __init__(self, app: Handle) -> None:
@@ -130,9 +130,8 @@ class IndividualQuestions:
         Raises:
             UnknownIndividual: it is in neither.
         """
-        self._check_here()
         subject: Subject = BlankNode(name) if name.startswith("_:") else IRI(name)
-        live = self._read(lambda: self._live([subject]))
+        live = self._read(lambda seen: self._live(seen, [subject]))
         known = self._known([subject], live)[0]
         if not known.values and not known.in_window:
             raise UnknownIndividual(f"neither the window nor history has <{name}>")
@@ -145,13 +144,12 @@ class IndividualQuestions:
         Raises:
             QueryError: ``after`` is not one that a page gave.
         """
-        self._check_here()
         cursor = _CURSOR.fullmatch(after or "window:")
         if cursor is None:
             raise QueryError("'after' is not the one that the page before gave")
         name = IRI(class_)
         if cursor[3] is not None:
-            names, live = self._read(lambda: self._members(name, cursor[3], limit + 1))
+            names, live = self._read(lambda seen: self._members(seen, name, cursor[3], limit + 1))
             if len(names) > limit:
                 shown = names[:limit]
                 return KnownIndividuals(self._known(shown, live), f"window:{shown[-1]}")
@@ -164,7 +162,7 @@ class IndividualQuestions:
         found = self._app.reader.last_members(name, before, wanted + 1)
         page = found[:wanted]
         others = [each.name for each in page]
-        there = self._read(lambda: self._live(others)) if others else {}
+        there = self._read(lambda seen: self._live(seen, others)) if others else {}
         # Those that have the class in the window stand on the pages before.
         gone = [
             each
@@ -181,7 +179,7 @@ class IndividualQuestions:
     def said_by(self, message: str, names: Sequence[str]) -> tuple[int, int]:
         """The numbers of statements about window individuals that a message said and caused."""
         subjects = [BlankNode(name) if name.startswith("_:") else IRI(name) for name in names]
-        live = self._read(lambda: self._live(subjects))
+        live = self._read(lambda seen: self._live(seen, subjects))
         found = [
             each
             for values in live.values()
@@ -191,29 +189,25 @@ class IndividualQuestions:
         inferred = sum(each.inferred for each in found)
         return len(found) - inferred, inferred
 
-    def _check_here(self) -> None:
-        self._app.check_here("what is known of an individual now", "ask /sparql with on=history")
-
-    def _read(self, read: Callable[[], _Seen]) -> _Seen:
+    def _read(self, read: Callable[[EngineView], _Found]) -> _Found:
         late = "the server is busy and the window cannot be read: ask again later"
-        return self._app.settled(read, self._app.seconds, late)
+        return self._app.seen(read, self._app.seconds, late)
 
     def _members(
-        self, name: IRI, after: str, limit: int
+        self, seen: EngineView, name: IRI, after: str, limit: int
     ) -> tuple[list[Subject], dict[Subject, list[Latest]]]:
-        window = self._app.engine.window
-        members = (each for each, _, _ in self._app.engine.kb.match(None, rdf.TYPE, name))
+        members = (each for each, _, _ in seen.kb.match(None, rdf.TYPE, name))
         names = heapq.nsmallest(
-            limit, (each for each in members if each in window and each > after)
+            limit, (each for each in members if each in seen.window and each > after)
         )
-        return names, self._live(names)
+        return names, self._live(seen, names)
 
-    def _live(self, names: Sequence[Subject]) -> dict[Subject, list[Latest]]:
+    def _live(self, seen: EngineView, names: Sequence[Subject]) -> dict[Subject, list[Latest]]:
         """The values of those that are in the window."""
         found: dict[Subject, list[Latest]] = {}
-        kb, begun = self._app.engine.kb, self._app.engine.inferences.begun()
+        kb, begun = seen.kb, seen.inferences.begun()
         for name in names:
-            individual = self._app.engine.window.get(name)
+            individual = seen.window.get(name)
             if individual is None:
                 continue
             # Of a partition that is not its own.

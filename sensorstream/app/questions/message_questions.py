@@ -44,16 +44,15 @@ class Life:
     """The life of a message up to now.
 
     ``facts`` are the latest ones, those of a held message when it had its turn; None: nothing is
-    known. ``live`` counts the statements in the window that it said, and that it caused; None: the
-    window is not here. ``left`` is what history has of it. ``replay`` names the message that came
-    instead of it, if one did.
+    known. ``live`` counts the statements in the window that it said, and that it caused. ``left``
+    is what history has of it. ``replay`` names the message that came instead of it, if one did.
     """
 
     message: KeptMessage
     facts: Mapping[str, Any] | None
     alerts: Sequence[RaisedAlert]
     deliveries: Sequence[LoggedDelivery]
-    live: tuple[int, int] | None
+    live: tuple[int, int]
     left: Left
     replay: str | None = None
 
@@ -78,8 +77,7 @@ class Messages:
     cannot be now, and :class:`.UnknownMessage` if the journal has no message of a name.
     """
 
-    def __init__(self, app: Handle, individuals: IndividualQuestions | None) -> None:
-        """``individuals``: None where the window is not here."""
+    def __init__(self, app: Handle, individuals: IndividualQuestions) -> None:
         self._app = app
         self._individuals = individuals
 
@@ -102,7 +100,7 @@ class Messages:
         facts = None if first is None else first.get("settled", first)
         names = [] if facts is None else facts["individuals"][:MOST_INDIVIDUALS]
         # First the window: what leaves it meanwhile is in history then.
-        live = None if self._individuals is None else self._individuals.said_by(message.id, names)
+        live = self._individuals.said_by(message.id, names)
         left = Left()
         if names:
             left = self._app.reader.left_for_history(message, names)

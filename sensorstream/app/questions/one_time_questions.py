@@ -13,8 +13,8 @@ from typing import IO, TYPE_CHECKING, Final
 from sensorstream.app.cache.cache import Cache
 from sensorstream.app.cache.cache_messages import Answered, CacheQuestion
 from sensorstream.app.deployment_handle import Handle
+from sensorstream.app.questions.mirrored_window import EngineView
 from sensorstream.clock import Clock
-from sensorstream.engine.engine import Engine
 from sensorstream.errors import (
     JobCancelled,
     Overrun,
@@ -163,9 +163,9 @@ _OXIGRAPH: Final = (
 class Asking:
     """The answers to questions. Thread-safe.
 
-    Questions to the cache, or to what holds now, raise :class:`.RunsOnSpark` where the engines are
-    not here; questions to the archive :class:`.QueryError` if there is none, and
-    :class:`.MissingExtra` if the modules that read it are not installed.
+    Where the engines are not here, the mirror of their windows is asked. Questions to the archive
+    raise :class:`.QueryError` if there is none, and :class:`.MissingExtra` if the modules that read
+    it are not installed.
     """
 
     def __init__(self, app: Handle, cache: Cache) -> None:
@@ -176,7 +176,8 @@ class Asking:
 
     def cache(self, question: CacheQuestion, out: IO[bytes], stop: Stop) -> Answered:
         """Ask the cache in SPARQL; see :meth:`.Cache.ask`, ``names_only`` as the profile is."""
-        self._app.check_here("the cache")
+        with self._app.looking():
+            """On Spark it is up to date now."""
         asked = replace(question, names_only=self._app.deployment.names_only)
         return self._cache.ask(asked, out, stop)
 
@@ -188,7 +189,6 @@ class Asking:
         Raises:
             QueryError: the query cannot be answered.
         """
-        self._app.check_here("the cache")
         query = read_answerable(
             text,
             default_graphs,
@@ -202,23 +202,18 @@ class Asking:
         self, question: CheckedQuestion, *, live: bool, stop: Stop | None = None
     ) -> AbstractContextManager[Answer]:
         """Ask history in SPARQL; with ``live``, also what holds now. See :func:`.answered`."""
-        if live:
-            self._app.check_here("what holds now", "ask on=history")
         return answered(
             self._app.url, question, self._limits, self._present if live else None, stop
         )
 
     def snapshot(self, stop: Stop) -> AbstractContextManager[AskRows]:
         """Ask several questions to history and what holds now, at one instant; see
-        :func:`.snapshot`. Where the engines are not here, history alone answers.
+        :func:`.snapshot`.
         """
-        live = self._present if self._app.here else None
-        return snapshot(self._app.url, self._limits, live, stop)
+        return snapshot(self._app.url, self._limits, self._present, stop)
 
     def history_plan(self, question: CheckedQuestion, live: bool, stop: Stop) -> QuestionPlan:
         """Explain how :meth:`history` answers a question; see :func:`.plan_of`."""
-        if live:
-            self._app.check_here("what holds now", "ask on=history")
         return plan_of(self._app.url, question, self._limits, self._present if live else None, stop)
 
     def archive(
@@ -250,10 +245,7 @@ class Asking:
         """Run one read-only SQL statement over history, with all its rows; see :func:`.open_sql`.
         If it names the schema ``live``, that shows the window, at the instant of the history.
         """
-        live = None
-        if names_live(text):
-            self._app.check_here("live")
-            live = self._present
+        live = self._present if names_live(text) else None
         return open_sql(self._app.url, text, timeout=self._limits.timeout, live=live, stop=stop)
 
     def sql_archive(self, text: str, stop: Stop | None = None) -> SqlResult:
@@ -285,19 +277,14 @@ class Asking:
         if self._asked is not None:
             self._asked.duckdb.close()
 
-    def _present(self, fix: Callable[[], None]) -> PresentStatements:
+    def _present(self, fix: Callable[[str], None]) -> PresentStatements:
         """The statements that hold now, and the database's snapshot of the same instant."""
-
-        def read() -> PresentStatements:
-            fix()
-            return present(self._app.engine)
-
         late = "the history is not up to date now: ask again later"
-        return self._app.settled(read, self._limits.timeout, late)
+        return self._app.seen(present, self._limits.timeout, late, fix)
 
 
-def present(engine: Engine) -> PresentStatements:
-    """The statements of the knowledge base; the engine must not change meanwhile. A statement that
+def present(engine: EngineView) -> PresentStatements:
+    """The statements of the knowledge base; it must not change meanwhile. A statement that
     is in several graphs comes once for each. O(knowledge base).
     """
     stays = [
@@ -307,7 +294,7 @@ def present(engine: Engine) -> PresentStatements:
     return PresentStatements(list(_standing(engine)), stays)
 
 
-def _standing(engine: Engine) -> Iterator[StandingTriple]:
+def _standing(engine: EngineView) -> Iterator[StandingTriple]:
     for one in engine.window:
         for triple, said in one.statements.items():
             yield StandingTriple(

@@ -166,9 +166,9 @@ class PresentStatements:
     stays: Sequence[LiveStay]
 
 
-LiveSource: TypeAlias = Callable[[Callable[[], None]], PresentStatements]
+LiveSource: TypeAlias = Callable[[Callable[[str], None]], PresentStatements]
 """A function that gives the present after it called the function that fixes the snapshot of the
-database: both are of the same instant.
+database: both are of the same instant. That gets the name of an exported snapshot; "": that of now.
 """
 
 FOREVER: Final[Instant] = -(2**63)
@@ -222,7 +222,13 @@ def begin_question(
     if live is None:
         begin()
         return {}
-    return _fill(cursor, live(begin))
+
+    def fix(snapshot: str) -> None:
+        if snapshot:
+            cursor.execute("set transaction snapshot %s", (snapshot,))
+        begin()
+
+    return _fill(cursor, live(fix))
 
 
 def _fill(cursor: extensions.cursor, present: PresentStatements) -> Mapping[TermKey, int]:

@@ -399,9 +399,7 @@ class LifeBody(MessageBody):
     replay_of: str | None = Field(description="the quarantined message that it came instead of")
     replay: str | None = Field(description="the message that came instead of it")
     dismissed_at: datetime | None = Field(description="when it was taken out of quarantine")
-    in_window: StatementsBody | None = Field(
-        description=f"about its first {MOST_INDIVIDUALS} individuals; null: on Spark"
-    )
+    in_window: StatementsBody = Field(description=f"about its first {MOST_INDIVIDUALS} individuals")
     in_history: StatementsBody = Field(
         description=f"about its first {MOST_INDIVIDUALS} individuals"
     )
@@ -515,7 +513,7 @@ def show_message(app: App, id_: Id) -> JSONResponse:
             "replay_of": life.message.replay_of or None,
             "replay": life.replay,
             "dismissed_at": dismissed and dismissed.isoformat(),
-            "in_window": None if life.live is None else _counts(*life.live),
+            "in_window": _counts(*life.live),
             "in_history": _counts(life.left.asserted, life.left.inferred),
             "left_at": instant(life.left.at),
         }
