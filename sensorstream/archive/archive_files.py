@@ -51,8 +51,8 @@ def write_rows(path: Path, table: ArchivedTable, cursor: extensions.cursor, rela
 
 
 def part_name(path: Path) -> Path:
-    """The name of a file while it is being written."""
-    return path.with_name(path.name + _PART)
+    """The name of a file while it is being written, which other programs do not read."""
+    return path.with_name(f".{path.name}{_PART}")
 
 
 def flush_and_name(part: Path, path: Path) -> None:

@@ -1,23 +1,26 @@
 """``spark.read.format("sensorstream")``: a view of the history for any Spark.
 
-A read is one statement of PostgreSQL, so that it sees one moment, and one task. What runs in a
-Spark of SensorStream's own, over the archive too, by many tasks, is :mod:`.spark_sessions`.
+A read is one statement of PostgreSQL, so that it sees one moment, and one task; or a few, over
+ranges of time, each of which sees its own moment. What runs in a Spark of SensorStream's own, over
+the archive too, by many tasks and at one moment, is :mod:`.spark_sessions`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, MutableMapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from psycopg2 import sql
 from pyspark.sql import datasource
 from pyspark.sql.types import StructType
 
 from sensorstream.archive.manifest import State, kept_parts
 from sensorstream.errors import HistoryError, QueryError, SettingsError, TermError
+from sensorstream.history.database import connect, translating
 from sensorstream.history.open_history import open_kept
 from sensorstream.history.read_only_sql import AnswerColumn, describe_sql, reading_url
 from sensorstream.history.view_definitions import ENTRY_VIEWS
@@ -41,7 +44,9 @@ if TYPE_CHECKING:
 _NAME: Final = "sensorstream"
 _CHOSEN: Final = {"class": ("individuals", "class"), "property": ("statements", "predicate")}
 """Options that choose rows: their view, and its column."""
-_OPTIONS: Final = ("url", "config", "view", *_CHOSEN, "from", "until")
+_OPTIONS: Final = ("url", "config", "view", *_CHOSEN, "from", "until", "partitions")
+_MOST_TASKS: Final = 40
+"""The most connections of a read."""
 _TIMES: Final = (
     ("time", "expired_at"),
     ("valid_from", "valid_to"),
@@ -89,6 +94,9 @@ class HistorySource(datasource.DataSource):  # type: ignore[misc]
                 "expected one of the options url (of the history's PostgreSQL) and config (the "
                 "path of a settings file)"
             )
+        count = self._options.get("partitions", "1")
+        if not count.isdecimal() or not 1 <= int(count) <= _MOST_TASKS:
+            raise SettingsError(f"option partitions: expected 1 to {_MOST_TASKS}, not '{count}'")
         for name in chosen:
             if self._view != _CHOSEN[name][0]:
                 raise SettingsError(
@@ -143,6 +151,7 @@ class ViewReader(datasource.DataSourceReader):  # type: ignore[misc]
             if name in options
         ]
         start, end = next(each for each in _TIMES if set(each) <= set(self._kinds))
+        self._end = end
         numbers = self._kinds[end] == "bigint"
         self._timeline = Timeline.INTEGER if numbers else Timeline.DATETIME
         self._begin = self._bound("from", end, ColumnComparison.AT_LEAST)
@@ -160,23 +169,58 @@ class ViewReader(datasource.DataSourceReader):  # type: ignore[misc]
                 self._conditions.append(condition)
 
     def partitions(self) -> Sequence[datasource.InputPartition]:
-        """The only one.
+        """Conditions that together all rows fulfil, each row one; by equal spans between the first
+        and the last end of a row.
 
         Raises:
-            HistoryError: rows of the view may be in the archive.
+            HistoryError: rows of the view may be in the archive, or it cannot be reached.
         """
         self._check_archive()
-        return [datasource.InputPartition(0)]
+        parts = int(self._options.get("partitions", "1"))
+        inner = list(self._bounds(parts)) if parts > 1 else []
+        ends: list[tuple[ColumnCondition, ...]] = [
+            (ColumnCondition(self._end, ColumnComparison.LESS, (each,)),) for each in inner
+        ]
+        begins: list[tuple[ColumnCondition, ...]] = [
+            (ColumnCondition(self._end, ColumnComparison.AT_LEAST, (each,)),) for each in inner
+        ]
+        pairs = zip([(), *begins], [*ends, ()], strict=True)
+        return [datasource.InputPartition(begin + end) for begin, end in pairs]
 
-    def read(self, _partition: datasource.InputPartition) -> Iterator[pa.RecordBatch]:
-        """The rows, as they come; raises HistoryError as :meth:`partitions`."""
+    def read(self, partition: datasource.InputPartition) -> Iterator[pa.RecordBatch]:
+        """The rows of a part, as they come; raises HistoryError as :meth:`partitions`."""
         with ExitStack() as stack:
             url = reading_url(_opened(self._options, stack))
             table = replace(self._table, columns=self._read)
-            reader = HistoryReader(table, url, None, condition_of(self._table, self._conditions))
+            told = condition_of(self._table, [*self._conditions, *partition.value])
+            reader = HistoryReader(table, url, None, told)
             yield from reader.read([Range(table.name)])
         # Rows may have gone there since the read was planned.
         self._check_archive()
+
+    def _bounds(self, parts: int) -> Iterator[Value]:
+        """The values of the column of ends between some parts."""
+        (column,) = (each for each in self._table.columns if each.name == self._end)
+        query = sql.SQL("select min({0}), max({0}) from {1} where {2}").format(
+            sql.SQL(column.written),
+            self._table.identifier,
+            condition_of(self._table, self._conditions),
+        )
+        with ExitStack() as stack, translating("cannot read the history"):
+            url = reading_url(_opened(self._options, stack))
+            connection = stack.enter_context(
+                closing(connect(url, application="sensorstream spark"))
+            )
+            cursor = stack.enter_context(connection.cursor())
+            cursor.execute(query)
+            ((low, high),) = cursor.fetchall()
+        if low is not None:
+            for part in range(1, parts):
+                yield self._value(low + (high + 1 - low) * part // parts)
+
+    def _value(self, instant: Instant) -> Value:
+        numbers = self._timeline is Timeline.INTEGER
+        return instant if numbers else self._timeline.format(instant)
 
     def _bound(self, option: str, column: str, comparison: ColumnComparison) -> Instant | None:
         """Add the condition of an option; the instant of its value, if there is one."""
@@ -186,9 +230,7 @@ class ViewReader(datasource.DataSourceReader):  # type: ignore[misc]
             instant = self._timeline.instant(self._options[option])
         except TermError as error:
             raise SettingsError(f"option {option}: {error}") from None
-        numbers = self._timeline is Timeline.INTEGER
-        value = instant if numbers else self._timeline.format(instant)
-        self._conditions.append(ColumnCondition(column, comparison, (value,)))
+        self._conditions.append(ColumnCondition(column, comparison, (self._value(instant),)))
         return instant
 
     def _condition(self, each: datasource.Filter) -> ColumnCondition | None:

@@ -150,6 +150,7 @@ def test_a_number_may_stand_where_a_length_is_expected(tmp_path: Path) -> None:
             '[archive]\nfolder = "s3a://b/x"',
             ":2:1: archive.folder: expected a path on this machine",
         ),
+        ('[archive]\nfolder = "s3a://b/x"', ":2:1: archive.folder: expected a path on this"),
         ('[spark.conf]\n"spark.x" = [1]', "spark.conf: expected names of Spark with values"),
         ('[spark]\nconf = { memory = "1g" }', ":2:1: spark.conf: expected names of Spark"),
         (

@@ -12,6 +12,7 @@ from pyspark.sql import datasource
 from pyspark.sql.types import LongType, StringType, StructField, StructType
 
 from sensorstream.errors import HistoryError, QueryError, SensorStreamError
+from sensorstream.history import copied_rows
 from sensorstream.history.read_only_sql import run_sql
 from sensorstream.spark import register
 from sensorstream.spark.history_source import HistorySource, ViewReader
@@ -104,6 +105,43 @@ def test_options_choose_a_class_a_property_and_a_time(url: str) -> None:
         assert expected or view == "alerts"
 
 
+@pytest.mark.parametrize("view", ["statements", "human", "alerts"])
+def test_parts_of_a_time_have_all_rows_once(url: str, view: str) -> None:
+    of = reader(url, view=view, partitions="5")
+    parts = [sum(batch.num_rows for batch in of.read(each)) for each in of.partitions()]
+    ((expected,),) = asked(url, f"select count(*) from {view}")
+    assert sum(parts) == expected
+    assert len(parts) == 5
+    assert view == "alerts" or all(parts)
+
+
+def test_postgresql_is_told_class_property_and_time(
+    url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    texts: list[str] = []
+
+    def copied(cursor: Any, text: str, schema: Any) -> Any:
+        texts.append(text)
+        return real(cursor, text, schema)
+
+    real = copied_rows.copied
+    monkeypatch.setattr(copied_rows, "copied", copied)
+    start = {"from": "2014-08-01T08:01:00Z"}
+    of = reader(url, property=f"{EX}hasLocation", partitions="2", **start)
+    assert not list(of.pushFilters([datasource.GreaterThan(("valid_from",), NOON)]))
+    rows = sum(batch.num_rows for each in of.partitions() for batch in of.read(each))
+    assert rows == 200 - 100
+    shared = f"predicate in ('{EX}hasLocation') and valid_from > '2014-08-01T08:01:40.000100+00:00'"
+    texts[:] = [each.replace('"', "") for each in texts]
+    for text, time in zip(texts, ("valid_to < '", "valid_to >= '"), strict=True):
+        assert shared in text
+        assert "valid_to >= '2014-08-01T08:01:00Z'" in text
+        assert time in text.replace("valid_to >= '2014-08-01T08:01:00Z'", "")
+    assert count(reader(url, **{"class": f"{EX}Human"}, **start)) > 0
+    shared = f"class in ('{EX}Human') and expired_at >= '2014-08-01T08:01:00Z'"
+    assert shared in texts[-1].replace('"', "")
+
+
 def test_postgresql_decides_only_what_it_decides_as_spark(url: str) -> None:
     of = reader(url, view="human")
     taken = [
@@ -138,6 +176,8 @@ def test_postgresql_decides_only_what_it_decides_as_spark(url: str) -> None:
         ({"config": "x.toml"}, "expected one of the options url"),
         ({"view": "human", "class": "x"}, "option class: the view human has none; expected"),
         ({"view": 'no"such'}, 'relation "history.no"such" does not exist'),
+        ({"partitions": "0"}, "option partitions: expected 1 to 40, not '0'"),
+        ({"partitions": "many"}, "option partitions: expected 1 to 40, not 'many'"),
         ({"view": "human", "from": "yesterday"}, "option from: "),
         ({"view": "human", "until": "5"}, "option until: "),
     ],
