@@ -297,7 +297,8 @@ def stream(config: Path, source: str, once: bool, quiet: bool) -> None:
                 continue
             end = position.journalled if end is None else end
             # With a source, this process tells the engines of other keys how far time has come.
-            if not (settings.inputs and position.behind) or position.journalled >= end + _TOLD:
+            most = end + _TOLD * (1 + len(settings.stages))
+            if not (settings.inputs and position.behind) or position.journalled >= most:
                 break
         progress.end()
         if position.passed:
