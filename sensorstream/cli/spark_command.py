@@ -311,7 +311,8 @@ def stream(config: Path, source: str, once: bool, partitions: int | None, quiet:
                 continue
             end = position.journalled if end is None else end
             # With a source, this process tells the engines of other keys how far time has come.
-            if not (reads and position.behind) or position.journalled >= end + _TOLD:
+            most = end + _TOLD * (1 + len(settings.stages))
+            if not (reads and position.behind) or position.journalled >= most:
                 break
         if signals:
             progress.note("ending after this batch; once more: at once")

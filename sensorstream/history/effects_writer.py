@@ -132,8 +132,9 @@ _QUERY: Final = """
         (select progress from store.pipeline),
         (select count(*) from store.engines where "until" is null),
         exists (
-            select from store.engines e join store.pipeline p on e.moved <= p.moved
-            where e."until" is null and e.moved is not null
+            select from store.engines e join store.pipeline p
+                on e.moved <= p.moved or e.present <= p.moved
+            where e."until" is null
         ),
         (select count(*) from store.passed_on),
         exists (

@@ -40,6 +40,7 @@ from sensorstream.streaming.stage_events import _parts
 from sensorstream.streaming.worker_messages import Done, EnginePlace, Work, pack
 from tests.databases import execute
 from tests.streaming.conftest import START
+from tests.streaming.test_spark_stream import finished, killed, started, stored
 
 ONTOLOGY: Final = """\
 @prefix : <http://example.org/c#> .
@@ -470,3 +471,37 @@ def test_a_query_of_a_stage_that_is_no_query_is_refused(tmp_path: Path) -> None:
         read_deployment(written_settings(tmp_path, SETTINGS))
     assert caught.value.position is not None
     assert caught.value.position.file.endswith("city.rq")
+
+
+def test_on_spark_each_event_goes_on_once_whatever_is_killed(
+    tmp_path: Path, new_database: Callable[[], str]
+) -> None:
+    url, folder = new_database(), tmp_path / "in"
+    more = f'[spark]\nmaster = "local[2]"\n[history]\nurl = "{url}"\n'
+    key = f'key = "string(/measured/@room)"\nbatch = 10\nfolder = "{tmp_path / "state"}"\n'
+    text = SETTINGS.replace("[history]\n", more).replace("[[", f"{key}[[", 1)
+    settings = written(tmp_path, text)
+    rooms = ("a1", "b1", "a2", "b2", "c1", "a1", "c2", "b2")
+    said = [(rooms[n % 8], 2 * n + 1, 65 + 7 * n % 20) for n in range(30)]
+    # At the end time goes on.
+    told = [*said, ("a1", said[-1][1] + SILENCE, 60)]
+    folder.mkdir()
+    for number, (room, time, x) in enumerate(told):
+        (folder / f"{number:03}.xml").write_bytes(measured(room, room[0], time, x))
+    query = new_record(RegisterQuery(f"{C}hot", HOT), 1, START, 0)
+    with PostgresStore.open(url, Timeline.INTEGER, Writes.JOURNAL) as store:
+        store.append([query])
+
+    source = ("--source", f"folder:{folder}")
+    command = started(settings, *source)
+    stored(url, 12, command)
+    killed(command)
+    finished(started(settings, *source, "--once"))
+
+    buildings, city = expected(said)
+    assert buildings
+    assert city
+    assert alerts(url, f"{C}building") == buildings
+    assert alerts(url, f"{C}city") == city
+    assert {text for text, _ in alerts(url, "two")} == {each for each, _ in buildings}
+    assert execute(url, "select count(*) from store.passed_on") == [(0,)]
