@@ -39,6 +39,15 @@ def test_a_folder_keeps_the_key_it_was_made_with(
         check_folder(ours, store)
         with pytest.raises(SettingsError, match="holds the engines of the keys 'source'"):
             check_folder(other, store)
+        mark = ours.pipeline.folder / "sensorstream.json"
+        # The first versions did not name the format; a later one may have another.
+        mark.write_text('{"key": "source"}')
+        check_folder(ours, store)
+        mark.write_text('{"key": "source", "format": 2}')
+        with pytest.raises(
+            SettingsError, match="engines in format 2, expected 1: start the version"
+        ):
+            check_folder(ours, store)
 
 
 def test_a_new_folder_needs_the_whole_journal(
