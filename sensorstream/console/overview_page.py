@@ -83,6 +83,8 @@ class ShownStage:
     """What comes into it a second."""
     is_below: bool = False
     """Whether it stands below the way, and receives from the stage above it."""
+    is_rare: bool = False
+    """Whether it is shown only if the server knows its first figure."""
 
 
 def _listed(status: str) -> str:
@@ -156,10 +158,22 @@ def _lag(now: Figures) -> float | None:
     return None if last is None or stored is None else last - stored
 
 
+def _away(now: Watch) -> float | None:
+    """1 while entries wait for a pipeline that does not run."""
+    runs, waiting = (_gauge(f"pipeline_{name}")(now) for name in ("running", "waiting_entries"))
+    return None if runs is None else float(not runs and bool(waiting))
+
+
+def _batch(phase: str) -> _Value:
+    """The seconds of the last batch on Spark in a phase."""
+    return _gauge("pipeline_batch_seconds", phase=phase)
+
+
 _failing: Final = _count("receiver_failing_seconds", "receiver", lambda seconds: seconds > 0)
 _apart: Final = _count("input_connected", "input", lambda connected: not connected)
 _SOME: Final = _above(0)
 _BAD: Final = _above(0, "bad")
+_HOT: Final = _above(1.49)
 _LOST: Final = ({"status": "unmatched"}, {"status": "rejected"}, {"status": "skipped"})
 _QUARANTINE: Final = page_addresses.address(page_addresses.QUARANTINE.path)
 STAGES: Final = (
@@ -230,9 +244,6 @@ STAGES: Final = (
             Figure("connections", "", _gauge("http_connections"), _METRICS),
             Figure("questions run", "", _total("questions"), _ASK),
             Figure("jobs", "", _total("jobs"), _ASK),
-            Figure("Spark pipelines", "", _gauge("pipeline_running"), _SETTINGS, is_rare=True),
-            Figure("wait for Spark", "", _gauge("pipeline_waiting_entries"), _ASK, is_rare=True),
-            Figure("keys on Spark", "", _gauge("pipeline_keys"), _SETTINGS, is_rare=True),
         ),
         is_below=True,
     ),
@@ -266,6 +277,23 @@ STAGES: Final = (
         is_below=True,
     ),
     ShownStage(
+        "Spark",
+        "hub",
+        (
+            Figure("entries wait", "", _gauge("pipeline_waiting_entries"), _MESSAGES),
+            Figure("pipelines missing", "", _away, _METRICS, _BAD, True),
+            Figure("last batch", "", _gauge("pipeline_batch_entries"), _METRICS),
+            Figure("its time", "s", _batch("triggerExecution"), _METRICS),
+            Figure("for the engines", "s", _batch("engines"), _METRICS),
+            Figure("for the history", "s", _batch("store"), _METRICS),
+            Figure("keys", "", _gauge("pipeline_keys"), _METRICS),
+            Figure("state", "B", _gauge("pipeline_state_bytes"), _METRICS),
+            Figure("busiest key by a fair one", "", _gauge("pipeline_key_skew"), _METRICS, _HOT),
+        ),
+        is_below=True,
+        is_rare=True,
+    ),
+    ShownStage(
         "Receivers",
         "send",
         (
@@ -289,7 +317,7 @@ class _Card:
         self.level = ""
         with ui.element("section").classes("stage") as self._card:
             self._card.classes(f"at-{stage.name.lower()}" + (" below" if stage.is_below else ""))
-            if stage.name not in ("Sources", "Server"):
+            if stage.name not in ("Sources", "Server", "Spark"):
                 with ui.element("span").classes("arrow").props("aria-hidden=true"):
                     self._flow = ui.label("")
             with ui.element("header"):
@@ -319,6 +347,8 @@ class _Card:
                 said = f"{self._stage.name}: {figure.name} {text}"
                 worries.append(Piece(said, address=figure.leads, look=f"chip {found}"))
                 level = max(level, found, key=_LEVELS.index)
+        unknown = self._stage.figures[0].value(watch) is None
+        self._card.set_visibility(not (self._stage.is_rare and unknown))
         self._card.classes(add=level, remove=" ".join(set(_LEVELS) - {level}))
         self.level = level
         return worries

@@ -27,7 +27,7 @@ from sensorstream.app.control.wiring import Deployment, Substitutes, read_deploy
 from sensorstream.app.life.in_work import Watchdog
 from sensorstream.app.life.process_memory import spare_what_stays
 from sensorstream.clock import SystemClock
-from sensorstream.errors import SensorStreamError, SparkError
+from sensorstream.errors import DamagedCheckpoint, SensorStreamError, SparkError
 from sensorstream.history.journal_rows import record_of, row_of
 from sensorstream.journal.records import Record
 from sensorstream.processes.own_folders import lock_folder
@@ -96,7 +96,14 @@ class EngineHost:
             rebuilt = work.place is not None
             if work.place is not None:
                 kept = _records(work.kept)
-                engine.rebuild(work.place, work.checkpoint, kept, self._controls)
+                try:
+                    engine.rebuild(work.place, work.checkpoint, kept, self._controls)
+                except DamagedCheckpoint as error:
+                    raise SparkError(
+                        f"pipeline.folder: the engine of the key '{work.key}' cannot be read: "
+                        f"{error}. Start the version of SensorStream that wrote it, or give "
+                        "another folder (the journal is then processed again from its beginning)"
+                    ) from error
         effects, entries = engine.take(records, self._controls, work.controls)
         standing = engine.standing(work.key, records)
         # An engine that changes places with others is soon rebuilt again.
@@ -234,8 +241,9 @@ def _be_host(
 
 
 def _failed(error: Exception) -> Failed:
-    told = str(error) if isinstance(error, SparkError) else f"{type(error).__name__}: {error}"
-    return Failed(SparkError(told))
+    if isinstance(error, SparkError):
+        return Failed(error)
+    return Failed(SparkError(f"{type(error).__name__}: {error}"))
 
 
 def _watch(folder: Path, leader: int) -> None:

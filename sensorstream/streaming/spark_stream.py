@@ -16,6 +16,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Final
 
 from sensorstream.app.control.wiring import Stage, read_rules, runner_of, shipped, version_of
+from sensorstream.app.life.backup import STATE_MARK
 from sensorstream.errors import HistoryError, SettingsError, SparkError
 from sensorstream.history.database import engine as database_engine
 from sensorstream.history.effects_writer import Standings, Writes, claim
@@ -104,7 +105,10 @@ _CONFIGURATION: Final[Mapping[str, str]] = {
 }
 _ATTEMPTS: Final = 4
 """How often a task is tried whose Python worker has ended; Spark's own number on a cluster."""
-_MARK: Final = "sensorstream.json"
+_FORMAT: Final = 1
+"""The format of what Spark keeps of an engine: the columns of :class:`.KeyedState`, and the rows of
+the journal in them. Checkpoints of engines have a version of their own.
+"""
 _END: Final = "end"
 _LOOK: Final = 0.1
 """Seconds between two looks whether the last batch has ended."""
@@ -250,7 +254,7 @@ class FolderMark:
         # A path alone would be one of Hadoop's own file system.
         self.folder = place.absolute().as_uri() if isinstance(place, Path) else place
         jvm, context = spark._jvm, spark.sparkContext._jsc  # noqa: SLF001
-        self._file = jvm.org.apache.hadoop.fs.Path(self.folder, _MARK)
+        self._file = jvm.org.apache.hadoop.fs.Path(self.folder, STATE_MARK)
         self._system = self._file.getFileSystem(context.hadoopConfiguration())
 
     def read(self) -> str | None:
@@ -276,19 +280,28 @@ def check_folder(settings: Settings, store: PostgresStore, mark: FolderMark) -> 
     """Check that the state in ``pipeline.folder``, if there is any, is of this pipeline.
 
     Raises:
-        SettingsError: it was made with another key.
+        SettingsError: it was made with another key, or in another format.
         HistoryError: there is none, and the journal's first entries were deleted.
     """
     folder = settings.pipeline.folder
-    key, told = {"key": settings.pipeline.key}, mark.read()
+    key, told = settings.pipeline.key, mark.read()
     if told is not None:
         found = json.loads(told)
-        if found != key:
+        # The first format was not named.
+        if (known := found.get("format", _FORMAT)) != _FORMAT:
+            raise SettingsError(
+                f"pipeline.folder: {folder} holds engines in format {known}, expected {_FORMAT}: "
+                "start the version of SensorStream that wrote it, or give another folder (the "
+                "journal is then processed again from its beginning)"
+            )
+        if found.get("key") != key:
             raise SettingsError(
                 f"pipeline.key: {folder} holds the engines of the keys '{found.get('key')}', not "
-                f"'{settings.pipeline.key}': expected the same key, or another pipeline.folder "
+                f"'{key}': expected the same key, or another pipeline.folder "
                 "(the journal is then processed again from its beginning)"
             )
+        if isinstance(folder, Path):
+            _mend(folder)
         return
     if not store.whole():
         raise HistoryError(
@@ -296,9 +309,23 @@ def check_folder(settings: Settings, store: PostgresStore, mark: FolderMark) -> 
             "entries any more: restore the folder, or start with an empty database"
         )
     store.displace()
-    mark.write(json.dumps(key))
+    mark.write(json.dumps({"key": key, "format": _FORMAT}))
 
 
+def _mend(folder: Path) -> None:
+    """Mend the places of files in a state that was moved: Spark keeps them as absolute paths."""
+    here = json.dumps(str(folder.absolute()))[1:-1]
+    for each in folder.glob("state/*/_metadata/v2/[0-9]*"):
+        text = each.read_text(encoding="utf-8")
+        mended = _SCHEMA.sub(lambda found: f'"file:{here}/state/{found[1]}', text)
+        if mended != text:
+            each.with_name(f".{each.name}.crc").unlink(missing_ok=True)
+            new = each.with_name(f".{each.name}.new")
+            new.write_text(mended, encoding="utf-8")
+            new.replace(each)
+
+
+_SCHEMA: Final = re.compile(r'"file:[^"]*/state/(\d+/_stateSchema/)')
 _PARTITIONS: Final = "spark.sql.shuffle.partitions"
 """The partitions of a new state; those of a state that is there are kept with it."""
 _NOT_NEEDED: Final = ("NO_BATCH_FOUND", "NO_COMMITTED_BATCH", "SHUFFLE_PARTITIONS_ALREADY_MATCH")

@@ -85,6 +85,28 @@ def test_only_what_is_wrong_now_needs_attention() -> None:
     }
 
 
+def test_the_last_batch_of_spark_and_a_pipeline_that_is_missing_are_shown() -> None:
+    text = """sensorstream_pipeline_waiting_entries 40
+sensorstream_pipeline_running 1
+sensorstream_pipeline_batch_entries 20000
+sensorstream_pipeline_batch_seconds{phase="engines"} 7.5
+sensorstream_pipeline_batch_seconds{phase="triggerExecution"} 9
+sensorstream_pipeline_state_bytes 8192
+sensorstream_pipeline_keys 12
+sensorstream_pipeline_key_skew 1.2
+"""
+    shown = figures(text)["Spark"]
+    assert shown == {
+        "entries wait": 40, "pipelines missing": 0, "last batch": 20000, "its time": 9,
+        "for the engines": 7.5, "for the history": None, "keys": 12, "state": 8192,
+        "busiest key by a fair one": 1.2,
+    }  # fmt: skip
+    assert levels(text) == {}
+    wrong = text.replace("running 1", "running 0").replace("skew 1.2", "skew 1.6")
+    assert levels(wrong) == {"pipelines missing": "bad", "busiest key by a fair one": "warned"}
+    assert set(figures("")["Spark"].values()) == {None}
+
+
 def taken_in(client: Client) -> float:
     return read(client.metrics(), 0.0).value("messages_total", status="accepted") or 0.0
 
@@ -107,6 +129,7 @@ def test_an_operator_signs_in_and_sees_messages_come(pages: Pages) -> None:
     pages.see("Alerts: ", " warning")
     eventually(lambda: pages.has(".at-alerts.warned") and pages.has(".at-quarantine.warned"))
     assert pages.has(".at-window.good")
+    assert not pages.find(".at-spark").is_displayed(), "the engine is here"
     warning = pages.find(".health a.warned")
     assert str(warning.get_attribute("href")).endswith("/alerts?severity=warning")
     assert pages.browser.title == "Overview · SensorStream"

@@ -9,11 +9,16 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
+from click.testing import CliRunner
+
 from sensorstream.app.control.wiring import read_deployment
+from sensorstream.cli import main
 from sensorstream.history.effects_writer import Writes
 from sensorstream.history.journal_rows import journal_rows
 from sensorstream.journal.records import Record
 from sensorstream.model.events import Status
+from sensorstream.settings.settings_file import load_settings
 from tests.databases import execute, make_views
 from tests.streaming.conftest import seen
 from tests.streaming.test_deadly_entries import deadly_deployment
@@ -30,12 +35,16 @@ def batches(folder: Path, kind: str) -> list[int]:
 
 
 def test_it_ends_after_its_batch_and_goes_on_with_more_partitions_and_without_what_kills_it(
-    tmp_path: Path, new_database: Callable[[], str], record: Callable[..., Record]
+    tmp_path: Path,
+    new_database: Callable[[], str],
+    empty_database: Callable[[], str],
+    record: Callable[..., Record],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     url, expected, state = new_database(), new_database(), tmp_path / "state"
     more = (
         f'[history]\nurl = "{url}"\ncheckpoint_every = 15\n[spark]\nmaster = "local[2]"\n'
-        f'[pipeline]\nbatch = 40\nfolder = "{state}"\n'
+        '[pipeline]\nrunner = "spark"\nbatch = 40\nfolder = "state"\n'
     )
     settings = deadly_deployment(tmp_path, more)
     deployment = read_deployment(settings)
@@ -62,7 +71,17 @@ def test_it_ends_after_its_batch_and_goes_on_with_more_partitions_and_without_wh
     assert done % 40 == 0
     assert {each.name for each in (state / "state/0").iterdir()} >= {"0", "1"}
 
-    finished(started(settings, "--once", "--partitions", "5"))
+    # A backup has the state; it goes on elsewhere.
+    url = empty_database()
+    backup, again = str(tmp_path / "backup.tar"), tmp_path / "again"
+    made = CliRunner().invoke(main, ["backup", backup, "-c", str(settings.path)])
+    assert (made.exit_code, made.stderr) == (0, ""), made.output
+    monkeypatch.setenv("SENSORSTREAM_HISTORY_URL", url)
+    made = CliRunner().invoke(main, ["restore", backup, str(again)])
+    assert made.exit_code == 0, made.output
+    state.rename(tmp_path / "away")
+    state = again / "state"
+    finished(started(load_settings(again / "sensorstream.toml"), "--once", "--partitions", "5"))
     assert stored(url) == COUNT
     assert {str(n) for n in range(5)} <= {each.name for each in (state / "state/0").iterdir()}
     for relation in ("individuals", "statements", "human", "x"):

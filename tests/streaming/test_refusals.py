@@ -53,6 +53,14 @@ def test_a_folder_keeps_the_key_it_was_made_with(
         check_folder(ours, store, mark)
         with pytest.raises(SettingsError, match="holds the engines of the keys 'source'"):
             check_folder(other, store, mark)
+        # The first versions did not name the format; a later one may have another.
+        mark.write('{"key": "source"}')
+        check_folder(ours, store, mark)
+        mark.write('{"key": "source", "format": 2}')
+        with pytest.raises(
+            SettingsError, match="engines in format 2, expected 1: start the version"
+        ):
+            check_folder(ours, store, mark)
 
 
 def test_a_new_folder_needs_the_whole_journal(

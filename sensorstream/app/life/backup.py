@@ -6,6 +6,7 @@ The file is a tar archive::
     deployment/…           the settings file, and the files it names that are beside or below it
     database.dump          the database, as pg_dump writes it (format custom)
     archive/…              the Parquet files of the archive that the database lists
+    pipeline/…             the state of the engines on Spark, if there is one and no pipeline runs
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from sensorstream.app.control.mapping_files import is_rule_file
 from sensorstream.app.control.rule_files import rule_set_files
 from sensorstream.errors import HistoryError
 from sensorstream.history.database import connect, translating
+from sensorstream.history.effects_writer import Writes, lock
 from sensorstream.history.open_history import dump, fill, open_history, open_kept
 from sensorstream.history.views import admit_to_views
 from sensorstream.installation import require
@@ -41,6 +43,9 @@ _FACTS: Final = "backup.json"
 _DATABASE: Final = "database.dump"
 _FILES: Final = "deployment/"
 _ARCHIVE: Final = "archive/"
+_PIPELINE: Final = "pipeline/"
+STATE_MARK: Final = "sensorstream.json"
+"""The file in ``pipeline.folder`` that says whose state is there."""
 _FORMAT: Final = 1
 _MAKING: Final = ".backup-"
 _RESTORING: Final = ".restore-"
@@ -80,18 +85,21 @@ def back_up(settings: Settings, file: Path, now: datetime) -> BackupFacts:
         folder = stack.enter_context(own_folder(_MAKING, file.parent))
         url = open_kept(settings.history, stack)
         archived, lost = stack.enter_context(archive_files(url, settings.archive.folder))
+        # Before the database: its effects are then at least those that the state covers.
+        state, running = stack.enter_context(_state_files(url, settings.pipeline.folder))
         dump(url, folder / _DATABASE)
         parts = {f"{_FILES}{each.relative_to(settings.folder)}": each for each in inside}
         parts[_DATABASE] = folder / _DATABASE
         for each in archived:
             parts[f"{_ARCHIVE}{each.relative_to(settings.archive.folder)}"] = each
+        parts |= {f"{_PIPELINE}{name}": each for name, each in state.items()}
         facts = BackupFacts(
             _FORMAT,
             metadata.version("sensorstream"),
             now.isoformat(timespec="seconds"),
             settings.path.name,
             str(settings.archive.folder),
-            [str(each) for each in (*outside, *lost)],
+            [str(each) for each in (*outside, *lost, *running)],
             {name: _digest(each) for name, each in parts.items()},
         )
         whole = folder / "whole"
@@ -191,18 +199,22 @@ def _restore(facts: BackupFacts, place: Path) -> None:
         if not part.is_file() or _digest(part) != digest:
             raise _damaged(f"{name[:_TOLD]!r} is not what it was")
     settings = load_settings(place / _FILES / facts.settings)
-    archived = {
-        place / name: (settings.archive.folder / name.removeprefix(_ARCHIVE), digest)
-        for name, digest in facts.digests.items()
-        if name.startswith(_ARCHIVE)
-    }
-    for there, digest in archived.values():
-        if there.exists() and _digest(there) != digest:
-            raise HistoryError(
-                f"{there} is there already and is another file: give another archive.folder "
-                "(SENSORSTREAM_ARCHIVE_FOLDER)"
-            )
-    for part, (there, _) in archived.items():
+    homes = {_ARCHIVE: settings.archive.folder, _PIPELINE: settings.pipeline.folder}
+    moved: dict[Path, Path] = {}
+    for prefix, home in homes.items():
+        setting = prefix.removesuffix("/")
+        for name, digest in facts.digests.items():
+            if not name.startswith(prefix):
+                continue
+            if not isinstance(home, Path):
+                raise HistoryError(f"{setting}.folder: {home} is an address: expected a folder")
+            there = moved[place / name] = home / name.removeprefix(prefix)
+            if there.exists() and _digest(there) != digest:
+                raise HistoryError(
+                    f"{there} is there already and is another file: give another {setting}.folder "
+                    f"(SENSORSTREAM_{setting.upper()}_FOLDER)"
+                )
+    for part, there in moved.items():
         there.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         shutil.move(part, there)
     with ExitStack() as stack:
@@ -236,6 +248,30 @@ def _facts(tar: tarfile.TarFile, file: Path) -> BackupFacts:
             f"{file} was made by SensorStream {facts.version}, which this one cannot read"
         )
     return facts
+
+
+@contextmanager
+def _state_files(
+    url: str, folder: Path | str
+) -> Iterator[tuple[Mapping[str, Path], list[Path | str]]]:
+    """The files of the engines' state on Spark, by their places in its folder; or the folder, if it
+    is an address or a pipeline runs. While the block lasts, none starts.
+    """
+    if isinstance(folder, str):
+        yield {}, [folder]
+        return
+    if not (folder / STATE_MARK).is_file():
+        yield {}, []
+        return
+    with closing(connect(url, application="sensorstream backup")) as connection:
+        connection.autocommit = True
+        try:
+            lock(Writes.EFFECTS, connection, url)
+        except HistoryError:
+            yield {}, [folder]
+            return
+        found = (each for each in folder.rglob("*") if each.is_file())
+        yield {str(each.relative_to(folder)): each for each in found}, []
 
 
 @contextmanager
