@@ -203,6 +203,8 @@ class Application(Handle):
                 name,
                 self.timeline,
                 senders_of(settings.outputs, settings.webhooks.timeout),
+                # Nobody wakes it where Spark stores what is to be sent.
+                poll=1.0 if self.here else 0.25,
                 trace=None if self.traces is None else self.traces.of_delivery,
             ),
             metrics=self.metrics,

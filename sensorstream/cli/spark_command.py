@@ -272,11 +272,14 @@ def stream(config: Path, source: str, once: bool, partitions: int | None, quiet:
     if once and reads:
         read_by_now(settings)
     from sensorstream.app.application import Application
+    from sensorstream.app.life.process_memory import collect_less
     from sensorstream.history.effects_writer import PositionReader
     from sensorstream.history.open_history import open_history
     from sensorstream.inputs.inputs import Inputs
     from sensorstream.streaming.spark_stream import running_stream
 
+    # The effects of a batch are many objects, all freed at its end.
+    collect_less()
     progress = StreamProgress(quiet=quiet)
     with ExitStack() as stack:
         with lasting("opening the history", quiet=quiet) as say:

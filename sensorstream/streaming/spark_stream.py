@@ -102,6 +102,11 @@ _CONFIGURATION: Final[Mapping[str, str]] = {
     "spark.python.daemon.module": "sensorstream.streaming.worker_daemon",
     # Until the next look at a journal without news; Spark's own 10 ms cost a fifth of a core.
     "spark.sql.streaming.pollingDelay": "100ms",
+    # Spark's own manager starts 40 processes a batch for a local folder: chmod, readlink.
+    "spark.sql.streaming.checkpointFileManagerClass": (
+        "org.apache.spark.sql.execution.streaming.checkpointing."
+        "FileSystemBasedCheckpointFileManager"
+    ),
 }
 _ATTEMPTS: Final = 4
 """How often a task is tried whose Python worker has ended; Spark's own number on a cluster."""
