@@ -11,18 +11,19 @@ from typing import Final
 
 from sensorstream.app.control.rule_exchange import Exchange
 from sensorstream.app.control.wiring import Deployment, build_machine
+from sensorstream.clock import SystemClock
 from sensorstream.engine.checkpoint import dump, load
 from sensorstream.engine.outcome import Outcome
 from sensorstream.engine.query_alerts import KIND
 from sensorstream.history.effects_writer import EngineStanding
 from sensorstream.history.journal_rows import journal_rows, record_of
 from sensorstream.journal.entry_effects import effects_of
+from sensorstream.journal.key_routing import ANSWERED, ASK, CONTROL, CONTROLS, TIME
 from sensorstream.journal.kinds import replay
 from sensorstream.journal.message import PassTime, TakeMessage
 from sensorstream.journal.records import Effects, Record
 from sensorstream.model.events import Status
 from sensorstream.model.waits import Waits
-from sensorstream.streaming.key_routing import CONTROLS, TIME
 from sensorstream.streaming.worker_messages import EnginePlace
 
 _MOST: Final = 20_000
@@ -39,6 +40,8 @@ class Controls:
         self._known = 0
         self._registrations: list[Record] = []
         self._times: list[Record] = []
+        self._asks: list[Record] = []
+        """Questions that somebody may wait for."""
         self._forgotten = 0
         """The last entry of time that is not kept."""
 
@@ -50,8 +53,13 @@ class Controls:
         """
         if upto <= self._known:
             return
-        for each in self._read(self._known, upto, (*CONTROLS, TIME)):
-            if each.kind == TIME:
+        since = SystemClock().now() - ANSWERED
+        self._asks = [each for each in self._asks if each.received_at > since]
+        for each in self._read(self._known, upto, (*CONTROLS, TIME, ASK)):
+            if each.kind == ASK:
+                if each.received_at > since:
+                    self._asks.append(each)
+            elif each.kind == TIME:
                 self._times.append(each)
             elif each.status not in (Status.REJECTED, Status.SKIPPED):
                 # What became of them else is not known here: every engine finds it out for itself.
@@ -75,6 +83,13 @@ class Controls:
         if after < self._forgotten:
             times = [*self._read(after, min(upto, self._forgotten), (TIME,)), *times]
         return list(merge(_between(self._registrations, after, upto), times, key=_seq))
+
+    def asks(self, after: int, upto: int, key: str) -> Sequence[Record]:
+        """The questions to the engine of a key with ``after < seq <= upto``, in order."""
+        if key == CONTROL:
+            return []
+        asked = ("", key)
+        return [each for each in _between(self._asks, after, upto) if each.message.source in asked]
 
     def _read(self, after: int, upto: int, kinds: Sequence[str]) -> Sequence[Record]:
         return [record_of(row) for row in journal_rows(self._url, after, upto, kinds)]
@@ -134,9 +149,9 @@ class KeyedEngine:
         self.place = place
 
     def take(
-        self, records: Sequence[Record], controls: Controls, upto: int
+        self, records: Sequence[Record], controls: Controls, upto: int, key: str = CONTROL
     ) -> tuple[list[Effects], list[Record]]:
-        """Apply entries of this key, and those for all engines up to a number.
+        """Apply entries of this ``key`` and those for all engines up to a number; answer questions.
 
         Returns:
             The effects of each entry, and the records with their statuses, to be kept.
@@ -145,9 +160,13 @@ class KeyedEngine:
             self._begin(controls)
         effects: list[Effects] = []
         kept: list[Record] = []
-        for record, outcome, own in self._applied(records, controls, upto):
+        asks = controls.asks(self.place.last, upto, key)
+        for record, outcome, own in self._applied(records, controls, upto, asks):
+            if record.kind == ASK and not own:
+                effects.append(self._answered(record, key))
+                continue
             found = effects_of([record], [outcome])
-            if own or record.kind == TIME:
+            if (own and record.kind != ASK) or record.kind == TIME:
                 kept.append(replace(record, status=outcome.status, degraded=outcome.degraded))
             # Whether an entry for all is accepted is said once, by the engine of such entries.
             if not own:
@@ -182,7 +201,11 @@ class KeyedEngine:
             replay(self._own(each), self._target, self._refused)
 
     def _applied(
-        self, records: Sequence[Record], controls: Controls, upto: int
+        self,
+        records: Sequence[Record],
+        controls: Controls,
+        upto: int,
+        asks: Sequence[Record] = (),
     ) -> Iterator[tuple[Record, Outcome, bool]]:
         own = {each.seq for each in records}
         others = (
@@ -191,7 +214,7 @@ class KeyedEngine:
             if each.seq not in own
         )
         waits: Waits | None = None
-        for record in merge(records, others, key=attrgetter("seq")):
+        for record in merge(records, others, asks, key=attrgetter("seq")):
             if record.kind == TIME and record.seq not in own:
                 if waits is None:
                     waits = self._engine.dues.waits
@@ -201,6 +224,13 @@ class KeyedEngine:
                     continue
             waits = None
             yield record, replay(record, self._target, self._refused), record.seq in own
+
+    def _answered(self, question: Record, key: str) -> Effects:
+        # Rare, and it takes long to import.
+        from sensorstream.app.questions.engine_questions import answer_of
+
+        answer = answer_of(self._engine, self._target.deployment, question, key)
+        return Effects(question.seq, (), (), (), (), question.received_at, answers=(answer,))
 
     def _own(self, control: Record) -> Record:
         """Give an entry for all engines an id of this key: the ids of its effects are unique."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from datetime import timedelta
 from typing import Final, TypeAlias
 
 from lxml import etree
@@ -23,6 +24,11 @@ CONTROLS: Final = ("query", "query-end")
 
 TIME: Final = "time"
 """The kind of entry that goes to the engines that wait for it: time has passed."""
+
+ASK: Final = "ask"
+"""The kind of entry that engines answer: the one of the key that is its source, "": all."""
+ANSWERED: Final = timedelta(minutes=10)
+"""The age from which on a question is not answered: whoever asked has gone."""
 
 KeyOf: TypeAlias = Callable[[str, str, bytes], str]
 """The key of an entry, from its kind, source and content."""
@@ -63,6 +69,16 @@ def key_reader(text: str, prefixes: Mapping[str, str], max_depth: int) -> KeyOf:
             return _OF_MESSAGE
 
     return by_path
+
+
+def key_named(name: str) -> str:
+    """The key of the messages whose key a user calls so."""
+    return _OF_MESSAGE + name
+
+
+def name_of(key: str) -> str:
+    """The name by which a user calls the key of messages."""
+    return key.removeprefix(_OF_MESSAGE)
 
 
 def _by_source(kind: str, source: str, _content: bytes) -> str:
