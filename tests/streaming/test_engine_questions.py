@@ -294,6 +294,19 @@ def test_what_goes_wrong_in_an_engine_is_the_answer(
             assert "ZeroDivisionError" in ask("/queries/who/results").json()["detail"]
 
 
+def test_a_server_with_an_engine_of_its_own_passes_over_questions(
+    deployment: Deployment, new_database: Callable[[], str]
+) -> None:
+    url, path = new_database(), "/queries/who/results"
+    with Application.open(on_spark(deployment.settings, url)) as server:
+        ask = begun(server)
+        with running(deployment, url):
+            expected = ask(path, params={"key": "north"}).json()
+    with Application.open(at(deployment.settings, url)) as server:
+        assert asking(server)(path).json() == expected
+        assert server.submit(SOUTH[0], "south").result(60).message.id == "m8"
+
+
 def test_nothing_but_classes_of_the_package_comes_out_of_an_answer() -> None:
     with pytest.raises(pickle.UnpicklingError, match=r"an answer has posix\.system"):
         _Plain(io.BytesIO(pickle.dumps(os.system))).load()
