@@ -163,7 +163,9 @@ class KeyedEngine:
         asks = controls.asks(self.place.last, upto, key)
         for record, outcome, own in self._applied(records, controls, upto, asks):
             if record.kind == ASK and not own:
-                effects.append(self._answered(record, key))
+                # One that has ended the process is skipped the third time.
+                if record.status is not Status.SKIPPED:
+                    effects.append(self._answered(record, key))
                 continue
             found = effects_of([record], [outcome])
             if (own and record.kind != ASK) or record.kind == TIME:

@@ -48,7 +48,6 @@ _NAMED: Final = 10
 _NAP: Final = 0.05
 _DOING: Final = "cannot ask the engines"
 
-
 Question: TypeAlias = Callable[[Asked, Mapping[str, Any]], object]
 QUESTIONS: Final[Mapping[str, Question]] = {
     "results": query_control.results_of,
@@ -67,18 +66,18 @@ def answer_of(engine: Engine, deployment: Deployment, question: Record, key: str
     entry = AskEngines.decode(question.message.content, question.message.source)
     asked = Asked(engine, deployment, alone=bool(entry.key))
     try:
-        told: tuple[bool, object] = True, QUESTIONS[entry.question](asked, entry.arguments)
+        content = pickle.dumps((True, QUESTIONS[entry.question](asked, entry.arguments)))
     except SensorStreamError as error:
-        told = False, error
+        content = pickle.dumps((False, error))
     except Exception as error:
         _LOG.exception("internal error: the question %s is not answered", question.seq)
-        told = False, InternalFault(f"a fault of the engine: {type(error).__name__}: {error}")
-    content = pickle.dumps(told)
+        fault = InternalFault(f"a fault of the engine: {type(error).__name__}: {error}")
+        content = pickle.dumps((False, fault))
     most = _MOST_ALONE if asked.alone else _MOST_OF_MANY
     if len(content) > most:
         way_out = "ask for less" if asked.alone else "ask the engine of one key"
-        told = False, Overrun(f"the answer has more than {most >> 10} KiB: {way_out}")
-        content = pickle.dumps(told)
+        overrun = Overrun(f"the answer has more than {most >> 10} KiB: {way_out}")
+        content = pickle.dumps((False, overrun))
     return EngineAnswer(question.seq, key, content)
 
 
