@@ -493,7 +493,7 @@ class LostJob(JobError, code="lost-job", of_system=True):
 
 
 class RunsOnSpark(SensorStreamError, code="runs-on-spark", page="use/spark#what-needs-the-window"):
-    """The window is asked, but engines run on Spark (``pipeline.runner``): ask history."""
+    """Engines run on Spark (``pipeline.runner``) and cannot be asked so; the text says how."""
 
 
 class SimulationError(SensorStreamError, code="simulation", page="use/command-line"):

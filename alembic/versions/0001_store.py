@@ -122,5 +122,5 @@ def upgrade() -> None:
 
 def downgrade() -> None:
     op.execute("drop view store.outbox")
-    metadata.drop_all(op.get_bind(), checkfirst=False)
+    metadata.drop_all(op.get_bind(), checkfirst=True)
     op.execute("drop function store.moment, store.span, store.tell_end")

@@ -52,6 +52,7 @@ from sensorstream.app.life.starting import (
 )
 from sensorstream.app.life.store_writes import Outlets
 from sensorstream.app.life.upkeep import CrossChecks, Narrowing, Revival, retention
+from sensorstream.app.questions.engine_questions import EngineQuestions
 from sensorstream.app.questions.individuals import IndividualQuestions, WindowView, view_window
 from sensorstream.app.questions.jobs import JobFolder, Jobs
 from sensorstream.app.questions.message_questions import Messages
@@ -274,6 +275,7 @@ class Application(Handle):
         self.reasons = Reasons(self)
         self.unmet = Unmet(self)
         self.holding = WhyHolds(self)
+        self.asks = EngineQuestions(self)
         place = HistoryPlace(self.url, settings.archive.folder)
         self.jobs = Jobs(
             JobFolder(settings.history.folder / "jobs"),

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, TypeVar
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from sqlalchemy import Engine as Database
 
@@ -15,15 +16,37 @@ from sensorstream.app.life.pipeline import Pipeline
 from sensorstream.app.questions.mirrored_window import EngineView, WindowMirror
 from sensorstream.clock import Clock
 from sensorstream.engine.engine import Engine
-from sensorstream.errors import RunsOnSpark, Unavailable
+from sensorstream.errors import QueryError, RunsOnSpark, Unavailable
 from sensorstream.history.store_reader import StoreReader
 from sensorstream.model.timeline import Timeline
+from sensorstream.processes.fork_once import run_apart
 from sensorstream.settings.settings import Settings
 
-if TYPE_CHECKING:  # its packages need not be installed
+if TYPE_CHECKING:  # its packages need not be installed; it needs this module
     from sensorstream.app.life.traces import Traces
+    from sensorstream.app.questions.engine_questions import EngineQuestions
 
 _Seen = TypeVar("_Seen")
+_SECONDS: Final = 5.0
+"""Seconds of work for an answer of an engine on Spark, whose messages wait."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """An engine that is asked; ``alone``: no other one is."""
+
+    engine: Engine
+    deployment: Deployment
+    alone: bool
+
+    def apart(self, work: Callable[[], _Seen], what: str) -> _Seen:
+        """The result of ``work`` in a fork of this process, which leaves the engine as it is.
+
+        Raises:
+            Overrun: it takes too long.
+        """
+        seconds = min(_SECONDS, self.deployment.settings.limits.question_seconds)
+        return run_apart(work, seconds, what=what, setting="the messages of its key wait for it")
 
 
 class Handle:
@@ -42,6 +65,7 @@ class Handle:
     engine: Engine
     exchange: Exchange
     pipeline: Pipeline
+    asks: EngineQuestions
     traces: Traces | None = None
     mirror: WindowMirror | None = None
     """Shows what the engines hold, where they are not here."""
@@ -110,6 +134,27 @@ class Handle:
             return read(self.engine)
 
         return self.settled(fixed, seconds, late)
+
+    def asked(
+        self,
+        question: str,
+        arguments: Mapping[str, Any],
+        key: str | None,
+        here: Callable[[], _Seen],
+        *,
+        one: bool = False,
+    ) -> Mapping[str, _Seen]:
+        """The answers of engines by their keys: "" for the one of this process, which ``here``
+        asks; else see :meth:`.EngineQuestions.ask`.
+
+        Raises:
+            QueryError: a key is given, but the engine of this process has all.
+        """
+        if not self.here:
+            return self.asks.ask(question, arguments, key, one=one)
+        if key is not None:
+            raise QueryError("key: the engine of the server has the messages of all keys: omit it")
+        return {"": here()}
 
     def settled(self, read: Callable[[], _Seen], seconds: float, late: str) -> _Seen:
         """Call ``read`` between two messages, when all is stored; see :meth:`.Pipeline.settled`.

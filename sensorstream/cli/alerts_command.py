@@ -11,7 +11,7 @@ import click
 
 from sensorstream.cli.command_client import CommandClient
 from sensorstream.cli.command_kinds import after, asks, limit, served, show_page
-from sensorstream.cli.options import count_option
+from sensorstream.cli.options import count_option, key_option
 from sensorstream.cli.terminal import (
     follow,
     print_fields,
@@ -195,7 +195,8 @@ _BASIS = {
     lambda found: print_lines(lines(found) if "alert" in found else held_lines(found)),
 )
 @click.argument("of", metavar="ID|STATEMENT")
-def why(client: CommandClient, of: str) -> dict[str, Any]:
+@key_option
+def why(client: CommandClient, of: str, key: str | None) -> dict[str, Any]:
     """Show why an alert was raised or a statement holds, down to each XPath.
 
     An alert is given by its id, such as m42-1. Shows its rule with the values, the statements that
@@ -204,7 +205,11 @@ def why(client: CommandClient, of: str) -> dict[str, Any]:
     A statement is given as in Turtle, with the prefixes of the rule files, such as ':ann a
     :Person'. Shows who said it, or the rules by which it follows from what was said.
     """
-    return client.why(of) if len(of.split()) == 1 else client.why_statement(of)
+    if len(of.split()) > 1:
+        return client.why_statement(of, key)
+    if key is not None:
+        raise click.UsageError("--key is for a statement")
+    return client.why(of)
 
 
 def lines(told: Mapping[str, Any]) -> Iterator[str]:
@@ -329,14 +334,17 @@ def _place(place: Mapping[str, Any], indent: str) -> Iterator[str]:
 @click.argument("rule")
 @click.argument("individual", metavar="IRI")
 @click.option("--variable", default="", help="The variable of the rule that is the individual.")
-def why_not(client: CommandClient, rule: str, individual: str, variable: str) -> dict[str, Any]:
+@key_option
+def why_not(
+    client: CommandClient, rule: str, individual: str, variable: str, key: str | None
+) -> dict[str, Any]:
     """Show what keeps a rule from firing for an individual.
 
     The parts of the semantic rule are tried one after the other on what the server knows now; the
     first that leaves nothing is told, with what is known instead. RULE may also be a continuous
     query, and its parts.
     """
-    return client.why_not(rule, individual, variable)
+    return client.why_not(rule, individual, variable, key)
 
 
 def unmet_lines(found: Mapping[str, Any]) -> Iterator[str]:

@@ -92,9 +92,9 @@ class CommandClient(clients.Client):
                 out.write(piece)
             return media_type(response)
 
-    def answer(self, name: str) -> tuple[str, str]:
+    def answer(self, name: str, key: str | None = None) -> tuple[str, str]:
         """The media type and the text of the present result of a continuous query."""
-        return self._answer(name, TABLES)
+        return self._answer(name, TABLES, key)
 
     def select(self, query: str, *, on: str = "cache") -> list[dict[str, str]]:
         """The solutions of a SELECT query, each value as its plain text."""

@@ -46,6 +46,9 @@ count_option: Final = click.option(
     "--count", type=click.IntRange(min=1), metavar="N", help="End after this many."
 )
 """``--count N``, given to the command as ``count``; None: no end."""
+KEY: Final = "On Spark: the key whose engine answers; else all do, or the only one."
+key_option: Final = click.option("--key", metavar="KEY", help=KEY)
+"""``--key KEY``, given to the command as ``key``; None: no key is named."""
 
 source_option: Final = click.option(
     "--source",

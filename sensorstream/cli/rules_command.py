@@ -13,7 +13,15 @@ import click
 
 from sensorstream.cli.command_client import CommandClient
 from sensorstream.cli.command_kinds import add_versions, asks, served
-from sensorstream.cli.options import FILE, count_option, json_option, server_options, server_url
+from sensorstream.cli.options import (
+    FILE,
+    KEY,
+    count_option,
+    json_option,
+    key_option,
+    server_options,
+    server_url,
+)
 from sensorstream.cli.terminal import (
     follow,
     lasting,
@@ -178,9 +186,10 @@ def add_query(client: CommandClient, file: Path, name: str | None, as_json: bool
 
 @served(queries.command("results"), json=True)
 @click.argument("name")
-def results(client: CommandClient, name: str, as_json: bool) -> None:
+@key_option
+def results(client: CommandClient, name: str, key: str | None, as_json: bool) -> None:
     """The whole result of a continuous query as it is now."""
-    media_type, text = client.answer(name)
+    media_type, text = client.answer(name, key)
     if media_type.endswith("json") and not as_json:
         print_solutions(json.loads(text))
     else:
@@ -250,15 +259,16 @@ def _lines(report: QueryReport) -> list[str]:
 @click.argument("name")
 @click.option("--last", type=click.IntRange(1, 100), default=10, show_default=True)
 @click.option("--end", is_flag=True, help="End the record instead.")
-def steps(client: CommandClient, name: str, last: int, end: bool) -> None:
+@key_option
+def steps(client: CommandClient, name: str, last: int, end: bool, key: str | None) -> None:
     """The last instants of a query, operator by operator, one JSON object a line.
 
     The first call begins the record.
     """
     if end:
-        client.end_steps(name)
+        client.end_steps(name, key)
         return
-    found = client.steps(name, last)
+    found = client.steps(name, last, key)
     if not found:
         click.echo("nothing is recorded yet", err=True)
     for each in found:
@@ -298,6 +308,7 @@ _add(
     CommandClient.query_graph,
     "The operators of a continuous query with their counters, as a tree.",
     _NAME,
+    click.Option(["--key"], metavar="KEY", help=KEY),
     show=_show_graph,
 )
 _add("delete", CommandClient.unregister, "Stop a continuous query.", _NAME, says="removed {name}")

@@ -42,16 +42,21 @@ class Alerts:
         """Explain why an alert was raised: its rule, its findings, and where in which message."""
 
     @operation("GET /why", "ask", json_object)
-    def why_statement(self, statement: str) -> Options:
+    def why_statement(self, statement: str, key: str | None = None) -> Options:
         """Explain why a statement holds: who said it, or by which rules it follows. ``statement``
-        is as in Turtle, with the prefixes of the rule files: ``:ann a :Person``.
+        is as in Turtle, with the prefixes of the rule files: ``:ann a :Person``. ``key``: see
+        :meth:`results`.
         """
-        return params(statement=statement)
+        return params(statement=statement, key=key)
 
     @operation("GET /why-not", "ask", json_object)
-    def why_not(self, rule: str, individual: str, variable: str = "") -> Options:
-        """Explain why a rule does not fire for an individual (an IRI), as things are now."""
-        return params(rule=rule, individual=individual, variable=variable)
+    def why_not(
+        self, rule: str, individual: str, variable: str = "", key: str | None = None
+    ) -> Options:
+        """Explain why a rule does not fire for an individual (an IRI), as things are now. ``key``:
+        see :meth:`results`.
+        """
+        return params(rule=rule, individual=individual, variable=variable, key=key)
 
     @operation("GET /alerts/{id}", "read", json_object)
     def alert(self, id_: str) -> None:

@@ -196,28 +196,34 @@ class QuestionCalls:
         """A continuous query as it is now."""
 
     @operation("GET /queries/{name}/graph", "read", lambda answer: QueryGraph(json_object(answer)))
-    def query_graph(self, name: str) -> None:
-        """The operators of a continuous query with their counters."""
+    def query_graph(self, name: str, key: str | None = None) -> Options:
+        """The operators of a continuous query with their counters; ``key``: see :meth:`results`."""
+        return params(key=key)
 
     @operation("GET /queries/{name}/results", "read", read_solutions)
-    def results(self, name: str) -> Options:
-        """The whole result of a continuous SELECT query as it is now."""
-        return {"headers": {"Accept": SOLUTIONS}}
+    def results(self, name: str, key: str | None = None) -> Options:
+        """The whole result of a continuous SELECT query as it is now. On Spark ``key`` is the key
+        whose engine is asked; None: all are, or the only one.
+        """
+        return {"headers": {"Accept": SOLUTIONS}, **params(key=key)}
 
     @operation("GET /queries/{name}/results", "read", _text_and_type)
-    def _answer(self, name: str, accept: str) -> Options:
+    def _answer(self, name: str, accept: str, key: str | None = None) -> Options:
         """The result of a continuous query as it is now: the media type and the text."""
-        return {"headers": {"Accept": accept}}
+        return {"headers": {"Accept": accept}, **params(key=key)}
 
     # The first request begins a record, which costs something at every instant.
     @operation("GET /queries/{name}/step", "look", listed("instants"))
-    def steps(self, name: str, last: int = 10) -> Options:
-        """The last recorded instants of a query, operator by operator; the first call begins it."""
-        return params(last=last)
+    def steps(self, name: str, last: int = 10, key: str | None = None) -> Options:
+        """The last recorded instants of a query, operator by operator; the first call begins it.
+        ``key``: see :meth:`results`.
+        """
+        return params(last=last, key=key)
 
     @operation("DELETE /queries/{name}/step", "operate", nothing)
-    def end_steps(self, name: str) -> None:
-        """End the record of instants of a query."""
+    def end_steps(self, name: str, key: str | None = None) -> Options:
+        """End the record of instants of a query; ``key``: see :meth:`results`."""
+        return params(key=key)
 
     @operation("POST /jobs", "start", json_object)
     def start_job(

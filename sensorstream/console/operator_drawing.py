@@ -432,11 +432,13 @@ class StepButtons:
         name: str,
         query: str,
         at_step: Callable[[object, int | None], None],
+        key: str | None = None,
     ) -> None:
         """``query`` is the text of the query; ``at_step`` is told the time and the operator of the
-        step that is shown.
+        step that is shown. ``key`` is that of an engine on Spark.
         """
         self._client, self._name, self._at_step = client, name, at_step
+        self._key = key
         self._steps: list[ShownStep] = []
         self._at = 0
         self._graph_data: Mapping[str, Any] | None = None
@@ -471,15 +473,15 @@ class StepButtons:
     async def read(self, time: str | None = None, operator: str | None = None) -> None:
         """Read the last instants, and show the step with a time and an operator, or the first."""
         with self._notice.of():
-            self._graph_data = await self._client.query_graph(self._name)
-            self._steps = steps_of(await self._client.steps(self._name, _INSTANTS))
+            self._graph_data = await self._client.query_graph(self._name, self._key)
+            self._steps = steps_of(await self._client.steps(self._name, _INSTANTS, self._key))
             found = step_at(self._steps, time, operator)
             self._go(found or 0)
             if time is not None and found is None:
                 self._where.set_text(f"{_GONE} {self._where.text}")
 
     async def _end(self) -> None:
-        await self._client.end_steps(self._name)
+        await self._client.end_steps(self._name, self._key)
         self._where.set_text("The record has ended.")
 
     def _go(self, at: int) -> None:

@@ -83,9 +83,11 @@ def alert(alert_id: str) -> str:
     return address(f"/alerts/{quote(alert_id, safe='')}")
 
 
-def query(name: str, tab: str | None = None, at: object = None, operator: int | None = None) -> str:
-    """The address of a continuous query's page, with the tab and the step that it shows."""
-    return address("/query", name=name, tab=tab, at=at, operator=operator)
+def query(name: str, tab: str | None = None, **more: object) -> str:
+    """The address of a continuous query's page, with the tab and the step that it shows (``at`` and
+    ``operator``), and the ``key`` of the engine that it shows.
+    """
+    return address("/query", name=name, tab=tab, **more)
 
 
 def preset(name: str) -> str:

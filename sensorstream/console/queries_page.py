@@ -44,7 +44,7 @@ from sensorstream.console.operator_drawing import OperatorGraph, StepButtons
 from sensorstream.console.page_visits import Visit
 from sensorstream.console.shown_values import Piece, Value, label, number, state, when
 from sensorstream.console.text_changes import DryRunPlace, VersionTable
-from sensorstream.errors import SensorStreamError, UnknownQuery
+from sensorstream.errors import RunsOnSpark, SensorStreamError, UnknownQuery
 from sensorstream.installation import bundled
 
 
@@ -150,8 +150,8 @@ _TABS: Final = ("Results", "Operators", "Steps", "Text")
 
 
 async def build_one(visit: Visit) -> None:
-    """Build the page of ``asked["name"]``."""
-    name = visit.asked.get("name", "")
+    """Build the page of ``asked["name"]``; on Spark ``asked["key"]`` is the engine's."""
+    name, key = visit.asked.get("name", ""), visit.asked.get("key")
     client = visit.client
     now = await client.query_state(name)
     query = str(now["query"])
@@ -178,7 +178,10 @@ async def build_one(visit: Visit) -> None:
                 client,
                 name,
                 query,
-                lambda at, of: stand_at(page_addresses.query(name, "Steps", at, of)),
+                lambda at, of: stand_at(
+                    page_addresses.query(name, "Steps", at=at, operator=of, key=key)
+                ),
+                key,
             )
         with ui.tab_panel(text):
             Listing(query, "Query")
@@ -189,13 +192,13 @@ async def build_one(visit: Visit) -> None:
         now = await client.query_state(name)
         facts.show(_facts(now))
         if tabs.value == "Operators":
-            found = await client.query_graph(name)
+            found = await client.query_graph(name, key)
             operators.show(found)
             plan.show("\n".join(found["plan"]))
         elif tabs.value == "Results":
             await live.read()
 
-    tabs.on_value_change(lambda event: stand_at(page_addresses.query(name, event.value)))
+    tabs.on_value_change(lambda event: stand_at(page_addresses.query(name, event.value, key=key)))
     keep_fresh(_PAUSE, read)
     with ui.element("div").classes("form"):
         change_button("Stop this query", stop, notice).props("flat")
@@ -211,6 +214,7 @@ class _Results:
         self, visit: Visit, name: str, variables: Sequence[str], keys: Sequence[str]
     ) -> None:
         self._visit, self._name, self._variables, self._keys = visit, name, variables, keys
+        self._key = visit.asked.get("key")
         self._reports: deque[QueryReport] = deque(maxlen=_KEPT)
         self._chart = LineChart("Numbers of the reports over time", {"type": "value"})
         self._place = ui.element("div").classes("table")
@@ -231,7 +235,7 @@ class _Results:
     async def read(self) -> None:
         """Show the present state; the result is read again only if an operator gave something."""
         if self._variables and await self._has_changed():
-            found = await self._visit.client.results(self._name)
+            found = await self._visit.client.results(self._name, self._key)
             if self._table is None:
                 columns = columns_of((f"?{each}" for each in found.columns), found.rows)
                 path = f"/queries/{self._name}/results"
@@ -246,7 +250,11 @@ class _Results:
             self._latest.set_text(f"Last report at {last.time}: {_told(last)}{more}")
 
     async def _has_changed(self) -> bool:
-        graph = await self._visit.client.query_graph(self._name)
+        try:
+            graph = await self._visit.client.query_graph(self._name, self._key)
+        except RunsOnSpark:
+            # Each key has operators of its own, but all have a result together.
+            return True
         before, self._given = self._given, given_by(graph)
         return graph["anew"] is not None or before != self._given
 

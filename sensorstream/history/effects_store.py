@@ -29,7 +29,12 @@ from psycopg2.extras import execute_values
 from sensorstream.alerts.alert_formats import report_json
 from sensorstream.errors import HistoryError, Unstorable
 from sensorstream.history.database import PipelinedCursor, one_value, transaction
-from sensorstream.history.effects_writer import Standings, pass_on, store_standings
+from sensorstream.history.effects_writer import (
+    Standings,
+    pass_on,
+    store_answers,
+    store_standings,
+)
 from sensorstream.history.partitions import Partitions, analyze
 from sensorstream.history.routines import WrittenEffects, write_effects
 from sensorstream.history.store_rows import (
@@ -253,6 +258,8 @@ class EffectsStore:
                 if standings is not None:
                     store_standings(cursor, standings, new=True)
                     pass_on(cursor, standings)
+                if effects.answers:
+                    store_answers(cursor, effects.answers)
                 if trial:
                     cursor.execute("rollback; begin")
             if trial:

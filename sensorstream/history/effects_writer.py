@@ -29,7 +29,8 @@ from sensorstream.history.database import (
     pipelined,
     translating,
 )
-from sensorstream.journal.records import PASSED
+from sensorstream.journal.key_routing import ANSWERED, CONTROL
+from sensorstream.journal.records import PASSED, EngineAnswer
 from sensorstream.model.timeline import Instant
 from sensorstream.model.waits import Waits
 
@@ -124,7 +125,14 @@ def claim(url: str, runner: PipelineRunner) -> None:
             cursor.execute("update store.pipeline set runner = %s", (Json(asdict(runner)),))
 
 
-_QUERY: Final = """
+_RUNS: Final = """
+        exists (
+            select from pg_locks l join pg_database d on d.oid = l.database
+            where l.locktype = 'advisory' and l.granted and l.classid = 0 and l.objid = %s
+                and d.datname = current_database()
+        )
+"""
+_QUERY: Final = f"""
     select
         coalesce((select watermark from store.progress), 0),
         (select coalesce(max(seq), 0) from store.messages),
@@ -137,11 +145,7 @@ _QUERY: Final = """
             where e."until" is null
         ),
         (select count(*) from store.passed_on),
-        exists (
-            select from pg_locks l join pg_database d on d.oid = l.database
-            where l.locktype = 'advisory' and l.granted and l.classid = 0 and l.objid = %s
-                and d.datname = current_database()
-        )
+        {_RUNS}
 """
 
 
@@ -372,6 +376,33 @@ def waiting_events(
         (stage, upto, most),
     )
     return [(number, key, bytes(content)) for number, key, content in cursor]
+
+
+def store_answers(cursor: extensions.cursor, answers: Sequence[EngineAnswer]) -> None:
+    """Store answers of engines, and delete those that nobody has read."""
+    cursor.execute("delete from store.answers where stored_at < now() - %s", (ANSWERED,))
+    rows = [(each.seq, each.key, each.content) for each in answers]
+    execute_values(cursor, "insert into store.answers (entry, key, content) values %s", rows)
+
+
+def take_answers(cursor: extensions.cursor, entry: int) -> dict[str, bytes]:
+    """The stored answers to an entry by their keys, which are deleted."""
+    cursor.execute("delete from store.answers where entry = %s returning key, content", (entry,))
+    return {key: bytes(content) for key, content in cursor}
+
+
+def is_written(cursor: extensions.cursor) -> bool:
+    """Whether a process may write effects now."""
+    return bool(one_value(cursor, f"select {_RUNS}", (EFFECTS_LOCK,)))
+
+
+def keys_of_engines(cursor: extensions.cursor, most: int) -> list[str]:
+    """The first keys of messages, in order, whose engines hold something."""
+    cursor.execute(
+        'select key from store.engines where "until" is null and key <> %s order by key limit %s',
+        (CONTROL, most),
+    )
+    return [key for (key,) in cursor]
 
 
 def forget_standings(cursor: extensions.cursor) -> None:

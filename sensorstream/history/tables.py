@@ -204,6 +204,19 @@ held: Final = Table(
     Index("held_since_idx", "since"),
 )
 
+# On Spark: the answers of engines to questions, which are entries of the journal, until the server
+# has read them.
+answers: Final = Table(
+    "answers",
+    metadata,
+    Column("entry", BigInteger, nullable=False),
+    Column("key", Text, nullable=False),
+    # Written and read by sensorstream.app.questions.engine_questions.
+    Column("content", LargeBinary, nullable=False),
+    Column("stored_at", MOMENT, nullable=False, server_default=text("now()")),
+    Index("answers_entry_idx", "entry"),
+)
+
 checkpoints: Final = Table(
     "checkpoints",
     metadata,

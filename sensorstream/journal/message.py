@@ -1,17 +1,20 @@
-"""Entries from outside: a message as it arrived, independent of its outcome; time; an answer."""
+"""Entries from outside: a message as it arrived, independent of its outcome; time; an answer; a
+question.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Container, Iterable
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
-from typing import ClassVar, Final, Self, TypeVar
+from typing import Any, ClassVar, Final, Self, TypeVar
 
 from sensorstream.engine.codec import decode
 from sensorstream.engine.message_reading import Arrived, ReadMessage, UnmappedMessage
 from sensorstream.engine.outcome import Outcome
 from sensorstream.journal.entry import Entry, Target, json_content, number_stays
+from sensorstream.journal.key_routing import ASK
 from sensorstream.journal.records import PASSED, Record, TopicSlice, slices_of
 from sensorstream.mapping.mapping_plan import MappedMessage
 from sensorstream.model.events import Event, Status
@@ -205,6 +208,27 @@ class AnswerRule(Entry):
     def apply(self, target: Target, record: Record, refused: Container[str]) -> Outcome:
         number_stays(target, record)
         return target.engine.answer(record.message, self.answer)
+
+
+@dataclass(frozen=True, slots=True)
+class AskEngines(Entry):
+    """A question to the engine of a key on Spark, or to all that hold something (""). It changes
+    nothing, also where there is one engine.
+    """
+
+    kind: ClassVar[str] = ASK
+
+    question: str
+    """A name in :data:`.QUESTIONS`."""
+    arguments: Mapping[str, Any]
+    key: str = ""
+
+    def encode(self) -> tuple[bytes, str]:
+        return json_content({"question": self.question, "arguments": self.arguments}), self.key
+
+    @classmethod
+    def decode(cls, content: bytes, source: str) -> Self:
+        return cls(**json.loads(content), key=source)
 
 
 def _texts(solution: SolutionKey) -> dict[str, str]:

@@ -118,6 +118,17 @@ class Settled:
 
 
 @dataclass(frozen=True, slots=True)
+class EngineAnswer:
+    """The answer of the engine of a key to the entry ``seq``; ``content`` is a pickle, see
+    :mod:`.engine_questions`.
+    """
+
+    seq: int
+    key: str
+    content: bytes
+
+
+@dataclass(frozen=True, slots=True)
 class OntologyVersion:
     """An ontology that was put in force: by the entry ``seq``, or at a start after that entry.
     ``valid_from`` is application time; None: no event had come yet.
@@ -159,6 +170,7 @@ class Effects:
     ontologies: tuple[OntologyVersion, ...] = ()
     reports: tuple[EngineReport, ...] = ()
     entries: tuple[Record, ...] = ()
+    answers: tuple[EngineAnswer, ...] = ()
 
 
 class Store(Protocol):

@@ -104,12 +104,12 @@ def why_not(
     """
     names = ShortNames(file.prefix_map)
     candidates = [variable] if variable else variables_of(rule, file) or [""]
-    return _furthest(
+    return furthest(
         _Question(rule, file, compiled, name, present, names, each).answer() for each in candidates
     )
 
 
-def _furthest(tried: Iterable[WhyNot]) -> WhyNot:
+def furthest(tried: Iterable[WhyNot]) -> WhyNot:
     """The try that gets furthest, probably the one that was meant; of several, the first."""
     return max(tried, key=lambda each: (each.holds, sum(step.held for step in each.steps)))
 
@@ -391,7 +391,7 @@ def why_no_solution(
     reads = _reads(running, default)
     names = ShortNames(prefixes)
     candidates = [variable] if variable else individuals_of(running.query) or [""]
-    return _furthest(_tried(running, reads, names, name, each) for each in candidates)
+    return furthest(_tried(running, reads, names, name, each) for each in candidates)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import Annotated, Any, Final, TypeAlias, TypeVar
 from urllib.parse import urlencode
 
-from fastapi import APIRouter, Depends, Request
+from fastapi import APIRouter, Depends, Query, Request
 from fastapi.exceptions import RequestValidationError
 from pydantic import (
     AfterValidator,
@@ -35,6 +35,12 @@ Endpoint = TypeVar("Endpoint", bound=Callable[..., Any])
 _OPEN: Final = frozenset(
     {"/sparql", "/soap", "/healthz", "/readyz", "/metrics", "/sensorthings/v1.1/{path:path}"}
 )
+
+
+Key: TypeAlias = Annotated[
+    str | None,
+    Query(description="on Spark: the key whose engine answers; else all do, or the only one"),
+]
 
 
 def routed(

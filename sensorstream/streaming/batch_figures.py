@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from sensorstream.history.database import OwnConnection
 from sensorstream.history.effects_writer import BatchProgress, store_progress
-from sensorstream.streaming.key_routing import CONTROL
+from sensorstream.journal.key_routing import CONTROL
 
 if TYPE_CHECKING:
     from pyspark.sql.streaming import StreamingQuery

@@ -104,7 +104,7 @@ class EngineHost:
                         f"{error}. Start the version of SensorStream that wrote it, or give "
                         "another folder (the journal is then processed again from its beginning)"
                     ) from error
-        effects, entries = engine.take(records, self._controls, work.controls)
+        effects, entries = engine.take(records, self._controls, work.controls, work.key)
         standing = engine.standing(work.key, records)
         # An engine that changes places with others is soon rebuilt again.
         due = min(self._every, _FEW) if rebuilt else self._every
@@ -114,7 +114,7 @@ class EngineHost:
         checkpoint = engine.checkpoint() if engine.place.since >= due else None
         self._hold(work.key, engine)
         told = pickle.dumps(effects, PROTOCOL)
-        packed = pack(list(map(row_of, entries)))
+        packed = pack(list(map(row_of, entries))) if entries else b""
         return Done(engine.place, told, packed, checkpoint, standing)
 
     def _hold(self, key: str, engine: KeyedEngine) -> None:
@@ -142,7 +142,7 @@ class EngineHost:
 
 
 def _records(chunks: Sequence[bytes]) -> list[Record]:
-    return [record_of(row) for chunk in chunks for row in unpack(chunk)]
+    return [record_of(row) for chunk in filter(None, chunks) for row in unpack(chunk)]
 
 
 def deployment_of(task: HostTask) -> Deployment:

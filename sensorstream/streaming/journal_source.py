@@ -10,7 +10,7 @@ import pickle
 from collections.abc import Iterable, Iterator, MutableMapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from itertools import islice, pairwise
+from itertools import chain, islice, pairwise
 from pathlib import Path
 from typing import Any, Final
 
@@ -20,10 +20,12 @@ from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPart
 from pyspark.sql.streaming.datasource import ReadLimit, ReadMaxRows
 from pyspark.sql.types import StructType
 
+from sensorstream.clock import SystemClock
 from sensorstream.errors import HistoryError
 from sensorstream.history.database import one_value, opened
 from sensorstream.history.effects_writer import waiting_keys
 from sensorstream.history.journal_rows import JournalRow, journal_rows
+from sensorstream.journal.key_routing import ANSWERED, ASK, CONTROLS, TIME, TOPIC, key_reader
 from sensorstream.journal.records import (
     TopicSlice,
     is_of_topic,
@@ -33,7 +35,6 @@ from sensorstream.journal.records import (
 )
 from sensorstream.model.events import Status
 from sensorstream.settings.endpoints import KafkaInput, most_kept
-from sensorstream.streaming.key_routing import CONTROLS, TIME, TOPIC, key_reader
 from sensorstream.streaming.worker_messages import pack
 
 FORMAT: Final = "sensorstream-journal"
@@ -82,7 +83,7 @@ class TopicPart(InputPartition):  # type: ignore[misc]
 
 
 class Woken(SeqRange):
-    """The keys of engines that wait for entries for all engines among ``after < seq <= upto``."""
+    """The keys of engines that entries among ``after < seq <= upto`` ask, or that wait for some."""
 
 
 class JournalSource(DataSource):  # type: ignore[misc]
@@ -140,7 +141,7 @@ class JournalReader(DataSourceStreamReader):  # type: ignore[misc]
                 cursor,
                 "select max(seq) from store.messages "
                 "where seq > %s and seq <= %s and kind <> 'message' and kind = any(%s)",
-                (start["seq"], last, [*CONTROLS, TIME]),
+                (start["seq"], last, [*CONTROLS, TIME, ASK]),
             )
         return {"seq": last, "controls": control or start["controls"]}
 
@@ -181,8 +182,10 @@ class JournalReader(DataSourceStreamReader):  # type: ignore[misc]
         from sensorstream.journal.message import PassTime
 
         after, upto = partition.after, partition.upto
-        url, kinds = self._options["url"], (*CONTROLS, TIME)
-        said = list(journal_rows(url, after, upto, kinds))
+        rows = list(journal_rows(self._options["url"], after, upto, (*CONTROLS, TIME, ASK)))
+        since = SystemClock().now() - ANSWERED
+        asked = {row[2] for row in rows if row[7] == ASK and row[3] > since}
+        said = [row for row in rows if row[7] != ASK]
         times = [
             (row[4], time.moved, time.present)
             for row in said
@@ -190,11 +193,13 @@ class JournalReader(DataSourceStreamReader):  # type: ignore[misc]
             for time in (PassTime.decode(row[5], ""),)
         ]
         # A query begins and ends in all of them.
+        every = "" in asked or len(times) < len(said)
         latest = None
-        if len(times) == len(said):
+        if times and not every:
             latest = (max(t[0] for t in times), max(t[1] for t in times), max(t[2] for t in times))
         with self._opened("cannot read what the engines wait for") as cursor:
-            keys = waiting_keys(cursor, after, latest)
+            waiting = waiting_keys(cursor, after, latest) if every or times else ()
+            keys = chain(asked - {""}, waiting)
             while batch := list(islice(keys, _AT_A_TIME)):
                 yield _batch({key: [] for key in batch}, partition.controls)
 

@@ -14,6 +14,7 @@ from sensorstream.app.control.rule_exchange import Exchange
 from sensorstream.app.control.wiring import Deployment, Stage, build_machine
 from sensorstream.app.life.in_work import TOO_OFTEN
 from sensorstream.app.life.recovery import consequence
+from sensorstream.clock import SystemClock
 from sensorstream.engine.checkpoint import dump, load
 from sensorstream.engine.held_content import WindowTotals, content_of, totals_of
 from sensorstream.engine.outcome import Outcome
@@ -21,6 +22,7 @@ from sensorstream.engine.query_alerts import KIND
 from sensorstream.history.effects_writer import EngineStanding, HeldRow
 from sensorstream.history.journal_rows import journal_rows, record_of
 from sensorstream.journal.entry_effects import effects_of, in_order
+from sensorstream.journal.key_routing import ANSWERED, ASK, CONTROL, CONTROLS, TIME
 from sensorstream.journal.kinds import replay
 from sensorstream.journal.message import PassTime, TakeMessage
 from sensorstream.journal.notice import ReportSkip
@@ -35,7 +37,6 @@ from sensorstream.model.events import Status
 from sensorstream.model.terms import Subject
 from sensorstream.model.waits import Waits
 from sensorstream.streaming.deadly_entries import DeadlyEntries
-from sensorstream.streaming.key_routing import CONTROLS, TIME
 from sensorstream.streaming.worker_messages import EnginePlace
 
 _MOST: Final = 20_000
@@ -52,6 +53,8 @@ class Controls:
         self._known = 0
         self._registrations: list[Record] = []
         self._times: list[Record] = []
+        self._asks: list[Record] = []
+        """Questions that somebody may wait for."""
         self._forgotten = 0
         """The last entry of time that is not kept."""
 
@@ -63,8 +66,13 @@ class Controls:
         """
         if upto <= self._known:
             return
-        for each in self._read(self._known, upto, (*CONTROLS, TIME)):
-            if each.kind == TIME:
+        since = SystemClock().now() - ANSWERED
+        self._asks = [each for each in self._asks if each.received_at > since]
+        for each in self._read(self._known, upto, (*CONTROLS, TIME, ASK)):
+            if each.kind == ASK:
+                if each.received_at > since:
+                    self._asks.append(each)
+            elif each.kind == TIME:
                 self._times.append(each)
             elif each.status not in (Status.REJECTED, Status.SKIPPED):
                 # What became of them else is not known here: every engine finds it out for itself.
@@ -88,6 +96,13 @@ class Controls:
         if after < self._forgotten:
             times = [*self._read(after, min(upto, self._forgotten), (TIME,)), *times]
         return list(merge(_between(self._registrations, after, upto), times, key=_seq))
+
+    def asks(self, after: int, upto: int, key: str) -> Sequence[Record]:
+        """The questions to the engine of a key with ``after < seq <= upto``, in order."""
+        if key == CONTROL:
+            return []
+        asked = ("", key)
+        return [each for each in _between(self._asks, after, upto) if each.message.source in asked]
 
     def _read(self, after: int, upto: int, kinds: Sequence[str]) -> Sequence[Record]:
         return [record_of(row) for row in journal_rows(self._url, after, upto, kinds)]
@@ -169,9 +184,9 @@ class KeyedEngine:
         self._totals = totals_of(self._engine)
 
     def take(
-        self, records: Sequence[Record], controls: Controls, upto: int
+        self, records: Sequence[Record], controls: Controls, upto: int, key: str = CONTROL
     ) -> tuple[list[Effects], list[Record]]:
-        """Apply entries of this key, and those for all engines up to a number.
+        """Apply entries of this ``key`` and those for all engines up to a number; answer questions.
 
         Returns:
             The effects of each entry, and the records with their statuses, to be kept.
@@ -180,9 +195,15 @@ class KeyedEngine:
             self._begin(controls)
         effects: list[Effects] = []
         kept: list[Record] = []
-        for record, outcome, own in self._applied(records, controls, upto, new=True):
+        asks = controls.asks(self.place.last, upto, key)
+        for record, outcome, own in self._applied(records, controls, upto, asks, new=True):
+            if record.kind == ASK and not own:
+                # One that has ended the process is skipped the third time.
+                if record.status is not Status.SKIPPED:
+                    effects.append(self._answered(record, key))
+                continue
             found = effects_of([record], [outcome])
-            if own or record.kind == TIME:
+            if (own and record.kind != ASK) or record.kind == TIME:
                 kept.append(replace(record, status=outcome.status, degraded=outcome.degraded))
             if is_of_topic(record.origin):
                 plain = outcome.status is Status.ACCEPTED and not outcome.warnings
@@ -270,7 +291,13 @@ class KeyedEngine:
         return self._stage is None or each.kind not in CONTROLS
 
     def _applied(
-        self, records: Sequence[Record], controls: Controls, upto: int, *, new: bool = False
+        self,
+        records: Sequence[Record],
+        controls: Controls,
+        upto: int,
+        asks: Sequence[Record] = (),
+        *,
+        new: bool = False,
     ) -> Iterator[tuple[Record, Outcome, bool]]:
         """Apply entries; ``new``: for the first time, so that one may end this process."""
         deadly = self._deadly.numbers if new else frozenset()
@@ -283,7 +310,7 @@ class KeyedEngine:
             if each.seq not in own and self._concerns(each)
         )
         waits: Waits | None = None
-        for record in merge(records, others, key=attrgetter("seq")):
+        for record in merge(records, others, asks, key=attrgetter("seq")):
             if record.kind == TIME and record.seq not in own:
                 if waits is None:
                     waits = self._engine.dues.waits
@@ -316,6 +343,13 @@ class KeyedEngine:
                 each.warnings += (text,)
                 named = replace(each.message, content=text.encode())
                 each.alerts += self._engine.report(named, *ReportSkip.alert).alerts
+
+    def _answered(self, question: Record, key: str) -> Effects:
+        # Rare, and it takes long to import.
+        from sensorstream.app.questions.engine_questions import answer_of
+
+        answer = answer_of(self._engine, self._target.deployment, question, key)
+        return Effects(question.seq, (), (), (), (), question.received_at, answers=(answer,))
 
     def _own(self, control: Record) -> Record:
         """Give an entry for all engines an id of this key: the ids of its effects are unique."""

@@ -61,11 +61,11 @@ class KeyedState(StatefulProcessor):  # type: ignore[misc]
             kept = [bytes(each) for (each,) in self._entries.get()]
             done = client.work(replace(work, rebuild=True, checkpoint=checkpoint, kept=kept))
         assert done is not None, "it was given all that it may ask for"
-        if done.checkpoint is None:
-            self._entries.appendValue((done.entries,))
-        else:
+        if done.checkpoint is not None:
             self._checkpoint.update((done.place.last, done.checkpoint))
             self._entries.clear()
+        elif done.entries:
+            self._entries.appendValue((done.entries,))
         self._place.update((done.place.first, done.place.last, done.place.since))
         standing = pickle.dumps(done.standing, PROTOCOL)
         yield Row(key=name, effects=done.effects, standing=standing)

@@ -24,6 +24,7 @@ from sensorstream.history.store import PostgresStore
 from sensorstream.history.views import install_views
 from sensorstream.installation import require
 from sensorstream.journal.entry_effects import merged
+from sensorstream.journal.key_routing import key_reader
 from sensorstream.journal.records import Effects
 from sensorstream.journal.takeover import PutOntology, PutRules
 from sensorstream.model.schema import Schema
@@ -35,7 +36,6 @@ from sensorstream.spark.spark_failures import sentence
 from sensorstream.streaming.batch_figures import BatchFigures
 from sensorstream.streaming.engine_host import deployment_of
 from sensorstream.streaming.host_client import start_hosts
-from sensorstream.streaming.key_routing import key_reader
 from sensorstream.streaming.stage_events import passed_on
 from sensorstream.streaming.worker_messages import HostTask
 

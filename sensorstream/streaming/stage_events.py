@@ -8,11 +8,11 @@ from collections.abc import Iterator, Sequence
 from sensorstream.app.control.wiring import Stage
 from sensorstream.engine.codec import encode
 from sensorstream.engine.engine_queries import EngineReport, stream_of
+from sensorstream.journal.key_routing import stage_name
 from sensorstream.journal.records import Effects
 from sensorstream.model.events import Event
 from sensorstream.model.terms import IRI, Term, Triple
 from sensorstream.model.timeline import Instant
-from sensorstream.streaming.key_routing import stage_name
 from sensorstream.streams.query_report import RowOperation
 
 

@@ -73,7 +73,9 @@ class Work:
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """The packed effects, and the data to keep: the entries, or a checkpoint instead of all."""
+    """The packed effects, and the data to keep: the entries (b"": none), or a checkpoint instead of
+    all.
+    """
 
     place: EnginePlace
     effects: bytes

@@ -94,23 +94,14 @@ def test_what_needs_an_engine_is_refused(application: Application) -> None:
         application.cross_check()
     application.queries.register(QUERY, "people")
     assert [each.name for each in application.queries.views()] == ["people"]
-    with pytest.raises(RunsOnSpark, match="let a webhook or an output deliver its reports"):
-        application.queries.results("people")
+    with pytest.raises(RunsOnSpark, match="let a webhook or an output deliver them"):
+        application.queries.check_followed()
 
 
 def test_each_resource_answers_or_says_that_the_engines_are_elsewhere(
     application: Application, client: Callable[..., httpx.Response]
 ) -> None:
     application.queries.register(QUERY, "people")
-    for path in (
-        "/queries/people/results",
-        "/queries/people/graph",
-        "/queries/people/step",
-        "/why-not?rule=people&individual=http://example.org/a",
-    ):
-        answer = client(path)
-        assert answer.status_code == 409, path
-        assert answer.json()["type"].endswith("runs-on-spark"), answer.text
     for path in (
         "/sparql?query=ASK{}",
         "/sparql?query=ASK{}&on=all",
@@ -120,6 +111,16 @@ def test_each_resource_answers_or_says_that_the_engines_are_elsewhere(
         answer = client(path)
         assert answer.status_code == 200, answer.text
         assert answer.headers["SensorStream-Batch"] == "0", path
+    for path in (
+        "/queries/people/results",
+        "/queries/people/graph",
+        "/queries/people/step",
+        "/why?statement=<http://example.org/a> a <http://example.org/b>",
+        "/why-not?rule=people&individual=http://example.org/a",
+    ):
+        answer = client(path)
+        assert answer.status_code == 503, path
+        assert "no pipeline runs that could answer" in answer.text, path
     for path in (
         "/sparql?query=ASK{}&on=history",
         "/queries/people",
@@ -136,11 +137,9 @@ def test_queries_and_webhooks_are_put_and_restored_rules_and_ontology_by_their_f
     (file,) = client("/rules").json()["files"]
     for method, path, options in (
         ("PUT", f"/rules/{file['name']}", {"content": b"# nothing"}),
-        ("PUT", f"/rules/{file['name']}?dry-run", {"content": b"# nothing"}),
         ("PUT", "/rules", {"json": {"files": {"a.ttl": ""}}}),
         ("DELETE", f"/rules/{file['name']}", {}),
         ("PUT", "/ontology", {"content": b"", "headers": {"content-type": "text/turtle"}}),
-        ("PUT", "/queries/people?dry-run", {"content": QUERY.encode()}),
     ):
         refused = client(path, method, **options)
         assert refused.status_code == 409, (path, refused.text)

@@ -9,7 +9,14 @@ import pytest
 from sensorstream.errors import HistoryError
 from sensorstream.journal.entry import Entry
 from sensorstream.journal.kinds import KINDS, entry_of, new_record
-from sensorstream.journal.message import AnswerRule, PassTime, TakeMessage, TakeTopic, Tick
+from sensorstream.journal.message import (
+    AnswerRule,
+    AskEngines,
+    PassTime,
+    TakeMessage,
+    TakeTopic,
+    Tick,
+)
 from sensorstream.journal.notice import (
     ReadFunctions,
     ReportDamage,
@@ -45,12 +52,14 @@ RULES = (
 TOPIC = rb'[["\u00fc", 2, 3, 5]]'
 FUNCTIONS = '{"f.py": "12ü"}'
 REGISTERED = """{"query": "ASK {'ü'}", "by": "me", "replaces": true}""".encode()
+ASKED = '{"question": "results", "arguments": {"name": "ü"}}'.encode()
 RECEIVER = b'{"url": "http://x/", "queries": ["q"], "format": "cloudevents", "by": "me"}'
 ENTRIES: list[tuple[Entry, str, bytes, str]] = [
     (TakeMessage(b"<a/>", "hall"), "message", b"<a/>", "hall"),
     (TakeTopic("k", (TopicSlice("ü", 2, 3, 5),)), "topic", TOPIC, "k"),
     (Tick(b"17"), "tick", b"17", ""),
     (PassTime(17, 23), "time", b"17 23", ""),
+    (AskEngines("results", {"name": "ü"}, "=a"), "ask", ASKED, "=a"),
     (AnswerRule(Answer("ü", "d1", MOMENT, (MOMENT, ()))), "answer", ANSWERED, "ü"),
     (AnswerRule(Answer("r", "d1", MOMENT, failure="é")), "answer", FAILED, "r"),
     (PutOntology(b":A a :B .", "text/turtle"), "ontology", b":A a :B .", "text/turtle"),

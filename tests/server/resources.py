@@ -160,16 +160,16 @@ class NoQueries(Queries):
     def check_followed(self) -> None:
         """They would be followed here."""
 
-    def results(self, name: str) -> Answer:
+    def results(self, name: str, key: str | None = None) -> Answer:
         raise UnknownQuery(f"there is no query '{name}'")
 
-    def graph(self, name: str) -> dict[str, Any]:
+    def graph(self, name: str, key: str | None = None) -> dict[str, Any]:
         raise UnknownQuery(f"there is no query '{name}'")
 
-    def steps(self, name: str, last: int) -> list[dict[str, Any]]:
+    def steps(self, name: str, last: int, key: str | None = None) -> list[dict[str, Any]]:
         raise UnknownQuery(f"there is no query '{name}'")
 
-    def end_record(self, name: str) -> None:
+    def end_record(self, name: str, key: str | None = None) -> None:
         self.view(name)
 
 
@@ -320,7 +320,7 @@ class OneHolding(WhyHolds):
     def __init__(self) -> None:
         """Nothing is asked of an engine."""
 
-    def why(self, statement: str) -> WhyHeld:
+    def why(self, statement: str, key: str | None = None) -> WhyHeld:
         triple = read_statement(statement, {"": EX})
         ann, person, guest = IRI(f"{EX}ann"), IRI(f"{EX}Person"), IRI(f"{EX}Guest")
         if triple != (ann, rdf.TYPE, person):
@@ -353,7 +353,9 @@ class OneUnmet(Unmet):
     def __init__(self) -> None:
         """Nothing is asked of an engine."""
 
-    def why_not(self, name: str, individual: str, variable: str = "") -> WhyNot:
+    def why_not(
+        self, name: str, individual: str, variable: str = "", key: str | None = None
+    ) -> WhyNot:
         if name != "too-hot":
             raise UnknownRules(f"there is no semantic rule or query '{name}'")
         steps = (

@@ -18,6 +18,7 @@ from sensorstream.app.control.wiring import Deployment, build_machine, read_depl
 from sensorstream.history.effects_writer import EngineStanding
 from sensorstream.history.journal_rows import JournalRow, record_of
 from sensorstream.journal.entry_effects import effects_of, merged
+from sensorstream.journal.key_routing import CONTROLS, key_reader
 from sensorstream.journal.kinds import replay
 from sensorstream.journal.message import PassTime
 from sensorstream.journal.records import Effects, Record
@@ -25,7 +26,6 @@ from sensorstream.model.events import Alert
 from sensorstream.settings.settings import Settings
 from sensorstream.streaming import engine_host
 from sensorstream.streaming.engine_host import EngineHost
-from sensorstream.streaming.key_routing import CONTROLS, key_reader
 from sensorstream.streaming.keyed_engine import Controls
 from sensorstream.streaming.worker_messages import Done, EnginePlace, Work, pack
 from tests.streaming.conftest import START, seen, write_deployment

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import random
@@ -12,6 +13,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -20,11 +22,13 @@ import psycopg2
 from click.testing import CliRunner
 
 from sensorstream.app.control.wiring import read_deployment
+from sensorstream.app.questions.engine_questions import _Plain
 from sensorstream.cli import main
 from sensorstream.history.effects_writer import Writes
 from sensorstream.history.journal_rows import record_of
 from sensorstream.history.store import PostgresStore
-from sensorstream.journal.message import PassTime
+from sensorstream.journal.kinds import new_record
+from sensorstream.journal.message import AskEngines, PassTime
 from sensorstream.journal.records import Effects, Record
 from sensorstream.model.timeline import Timeline
 from sensorstream.settings.settings import Settings
@@ -195,9 +199,25 @@ def test_what_takes_time_does_on_spark_what_it_does_in_a_server_over_a_restart(
     subscribed(url, *texts)
     write(expected, records, Writes.ALL, of_one_engine(deployment, records))
 
-    for part in (records[:15], records[15:]):
+    # Questions at the end change nothing.
+    north = [f"<http://example.org/t#north-{n}>" for n in (1, 3)]
+    a = "<http://www.w3.org/1999/02/22-rdf-syntax-ns#type>"
+    asked = (
+        AskEngines("why", {"statement": [north[1], a, "<http://example.org/t#Far>"]}),
+        AskEngines(
+            "why-not", {"rule": "far", "individual": north[0][1:-1], "variable": ""}, "=north"
+        ),
+    )
+    now = datetime.now(UTC)
+    questions = [new_record(each, seq, now, 45) for seq, each in enumerate(asked, 28)]
+    for part in (records[:15], [*records[15:], *questions]):
         write(url, part, Writes.JOURNAL, None)
         finished(started(settings, "--once"))
+    found = execute(url, "select entry, key, content from store.answers order by entry, key")
+    answers = {(entry, key): _Plain(io.BytesIO(content)).load() for entry, key, content in found}
+    assert list(answers) == [(28, "=north"), (28, "=south"), (29, "=north")]
+    assert [len(seen.kept) > 0 for _, seen in list(answers.values())[:2]] == [True, False]
+    assert "?x is 20" in answers[29, "=north"][1].answer
 
     make_views(expected, deployment.ontology.schema)
     for relation in ("individuals", "statements", "far"):

@@ -17,7 +17,7 @@ from sensorstream.app.control.rule_exchange import Exchange
 from sensorstream.app.control.wiring import Deployment, build_machine, read_deployment
 from sensorstream.app.deployment_handle import Handle
 from sensorstream.app.why.reasons import Reasons
-from sensorstream.errors import RunsOnSpark, UnknownAlert
+from sensorstream.errors import UnknownAlert
 from sensorstream.history.database import engine
 from sensorstream.history.effects_writer import Writes
 from sensorstream.history.journal_rows import JournalRow, record_of
@@ -98,12 +98,3 @@ def test_why_is_answered_as_by_a_server_with_one_engine(
         assert rules == {"far", "near", "gone", "climbs"}
         with pytest.raises(UnknownAlert):
             server.reasons.of_alert("m99-1")
-
-
-def test_why_not_says_where_to_ask_instead(
-    deployment: Deployment, new_database: Callable[[], str]
-) -> None:
-    with Application.open(on_spark(deployment.settings, new_database())) as server:
-        told = r"engines run on Spark \(pipeline.runner\): .*'sensorstream run --messages'"
-        with pytest.raises(RunsOnSpark, match=told):
-            server.unmet.why_not("far", "http://example.org/t#south-1")

@@ -4,22 +4,23 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from threading import BoundedSemaphore, Lock
-from typing import Any, Final, NoReturn
+from typing import Any, Final, NoReturn, TypeVar
 
 from sensorstream.alerts.alert_formats import plain_time
 from sensorstream.alerts.feed import AlertFeed
 from sensorstream.analysis import Note, QueryContext, query_notes
 from sensorstream.app.control.versions import Match, ResourceVersions, check_match
-from sensorstream.app.deployment_handle import Handle
+from sensorstream.app.deployment_handle import Asked, Handle
 from sensorstream.app.why.message_trials import QueryTrial, Trials
+from sensorstream.engine.engine import Engine
 from sensorstream.engine.engine_queries import EngineReport, Stopped
 from sensorstream.errors import Busy, Position, SensorStreamError, UnknownQuery
-from sensorstream.history.asking.query_answer import Answer, answer_now
+from sensorstream.history.asking.query_answer import Answer, answer_now, joined, kept
 from sensorstream.journal.registration import MOST_QUERIES, RegisterQuery, RemoveQuery, checked_name
 from sensorstream.model.timeline import Instant
 from sensorstream.processes.fork_once import held
@@ -33,6 +34,7 @@ from sensorstream.streams.continuous_query import ContinuousQuery
 from sensorstream.streams.operator_graph import graph_data
 from sensorstream.streams.selection_rules import RunningRules
 
+_Told = TypeVar("_Told")
 _START: Final = Position("query", 1, 1)
 _MOST_WAITING: Final = 8
 """Registrations at a time, with those that wait; a server has 40 threads for requests."""
@@ -74,8 +76,9 @@ class Queries:
 
     A method that names a query raises :class:`.UnknownQuery` if there is none, a change
     :class:`.ChangedMeanwhile` if ``match`` says no, and :class:`.Unavailable` if the server is
-    stopping or broken. Following results, and a trial, raises :class:`.RunsOnSpark` where other
-    engines run the queries; a trial also what :meth:`.Trials.alone` and :meth:`.Trials.query` do.
+    stopping or broken. A trial raises what :meth:`.Trials.alone` and :meth:`.Trials.query` do.
+    Where other engines run the queries, following reports raises :class:`.RunsOnSpark`, and ``key``
+    says which one answers: see :meth:`.EngineQuestions.ask`.
     """
 
     def __init__(
@@ -96,7 +99,6 @@ class Queries:
         self._places = BoundedSemaphore(_MOST_WAITING)
         self._slow_reads = SlowReads()
         self.log = log
-        self._time = partial(plain_time, timeline=app.timeline)
         self._known = known
 
     @property
@@ -192,7 +194,7 @@ class Queries:
         Raises:
             QueryError: no query can have this name.
         """
-        with self._trials.alone("a query"):
+        with self._trials.alone():
             try:
                 self._read(text, name)
             except SensorStreamError as error:
@@ -247,16 +249,22 @@ class Queries:
             RunsOnSpark: other engines run the queries.
         """
         self._app.check_here(
-            "the results of a query", "let a webhook or an output deliver its reports"
+            "following the reports of a query", "let a webhook or an output deliver them"
         )
 
-    def results(self, name: str) -> Answer:
+    def results(self, name: str, key: str | None = None) -> Answer:
         """The whole result of a query as it is now.
 
         Raises:
             Overrun: it is larger than the limits allow.
         """
-        self.check_followed()
+        here = self._results(name)
+        found = self._app.asked("results", {"name": name}, key, lambda: here)
+        if self._app.here or key is not None:
+            return next(iter(found.values()))
+        return joined(found, here)
+
+    def _results(self, name: str) -> Answer:
         budget = self._app.engine.queries.processor.network.budget
         with self.locked(name) as running, self._slow_reads.turn(name), budget.alone():
             return answer_now(running)
@@ -270,21 +278,36 @@ class Queries:
         with self._app.pipeline.lock:
             return entry in self._app.engine.queries.entries()
 
-    def graph(self, name: str) -> dict[str, Any]:
+    def graph(self, name: str, key: str | None = None) -> dict[str, Any]:
         """A query's operators with their counters; see :mod:`.operator_graph`."""
-        self.check_followed()
-        with self.locked(name) as running:
-            return graph_data(running, self._time)
+        return self._of_one(name, "graph", key, graph_of)
 
-    def end_record(self, name: str) -> None:
-        with self.locked(name):
-            self._app.engine.queries.processor.untrace(name)
+    def end_record(self, name: str, key: str | None = None) -> None:
+        self._of_one(name, "end-steps", key, end_steps)
 
-    def steps(self, name: str, last: int) -> list[dict[str, Any]]:
+    def steps(self, name: str, last: int, key: str | None = None) -> list[dict[str, Any]]:
         """The last recorded instants of a query, oldest first; the first call starts the record."""
-        self.check_followed()
+        return self._of_one(name, "steps", key, steps_of, last=last)
+
+    def _of_one(
+        self,
+        name: str,
+        question: str,
+        key: str | None,
+        answer: Callable[[Asked, Mapping[str, Any]], _Told],
+        **more: object,
+    ) -> _Told:
+        """The answer of one engine about a query."""
+        arguments = {"name": name, **more}
+
+        def here() -> _Told:
+            with self._app.pipeline.lock:
+                return answer(Asked(self._app.engine, self._app.deployment, True), arguments)
+
         with self.locked(name):
-            return self._app.engine.queries.processor.trace(name, self._time).last(last)
+            """There is such a query."""
+        found = self._app.asked(question, arguments, key, here, one=True)
+        return next(iter(found.values()))
 
     @contextmanager
     def locked(self, name: str) -> Iterator[ContinuousQuery]:
@@ -293,12 +316,7 @@ class Queries:
             yield self._find(name)
 
     def _find(self, name: str) -> ContinuousQuery:
-        running = self._app.engine.queries.processor.queries.get(name)
-        if running is None:
-            stopped = self._app.engine.queries.stopped.get(name)
-            told = f": it was stopped: {stopped.reason}" if stopped is not None else ""
-            raise UnknownQuery(f"there is no query '{name}'{told}")
-        return running
+        return running_query(self._app.engine, name)
 
     def _view(self, query: ContinuousQuery) -> QueryView:
         relation = query.schedule.relation
@@ -318,6 +336,43 @@ class Queries:
             query.next_report,
             group_keys=tuple(each for each in keys if each in query.variables),
         )
+
+
+def running_query(engine: Engine, name: str) -> ContinuousQuery:
+    """The query of a name; raises UnknownQuery if there is none."""
+    running = engine.queries.processor.queries.get(name)
+    if running is None:
+        stopped = engine.queries.stopped.get(name)
+        told = f": it was stopped: {stopped.reason}" if stopped is not None else ""
+        raise UnknownQuery(f"there is no query '{name}'{told}")
+    return running
+
+
+def results_of(asked: Asked, told: Mapping[str, Any]) -> Answer:
+    """See :meth:`Queries.results`."""
+    running = running_query(asked.engine, told["name"])
+    with asked.engine.queries.processor.network.budget.alone():
+        return kept(answer_now(running), asked.deployment.settings.limits.question_rows)
+
+
+def graph_of(asked: Asked, told: Mapping[str, Any]) -> dict[str, Any]:
+    """See :meth:`Queries.graph`."""
+    return graph_data(running_query(asked.engine, told["name"]), _time_of(asked))
+
+
+def steps_of(asked: Asked, told: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """See :meth:`Queries.steps`."""
+    name = running_query(asked.engine, told["name"]).name
+    return asked.engine.queries.processor.trace(name, _time_of(asked)).last(told["last"])
+
+
+def end_steps(asked: Asked, told: Mapping[str, Any]) -> None:
+    """See :meth:`Queries.end_record`."""
+    asked.engine.queries.processor.untrace(running_query(asked.engine, told["name"]).name)
+
+
+def _time_of(asked: Asked) -> Callable[[Instant], object]:
+    return partial(plain_time, timeline=asked.deployment.timeline)
 
 
 def _raise_unknown(name: str) -> NoReturn:

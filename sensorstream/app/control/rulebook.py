@@ -69,7 +69,7 @@ class Rulebook:
     A method that names a rule file raises :class:`.UnknownRules` if there is none, a change
     :class:`.ChangedMeanwhile` if ``match`` says no, and what :meth:`.Exchange.change_rules` raises;
     a trial what :meth:`.Trials.alone` and :meth:`.Trials.compare` do. Where the engines are not
-    here, both raise :class:`.RunsOnSpark`.
+    here, a change raises :class:`.RunsOnSpark`.
     """
 
     def __init__(self, app: Handle, trials: Trials) -> None:
@@ -178,7 +178,7 @@ class Rulebook:
         """
         now = self._app.deployment
         texts = {**now.texts, **_checked(files, now.texts)}
-        with self._trials.alone("a message"):
+        with self._trials.alone():
             found = tuple(_faults(now, texts)) if texts != now.texts else ()
             if found:
                 return MessageTrial(found)
@@ -189,7 +189,7 @@ class Rulebook:
             return self._trials.message(new, content, source, arrival, after)
 
     def _try(self, texts: Mapping[str, str]) -> DeploymentTrial:
-        with self._trials.alone("other rules"):
+        with self._trials.alone():
             now = self._app.deployment
             found = tuple(_faults(now, texts))
             if found:
@@ -345,7 +345,8 @@ class OntologyControl:
 
     A change raises what :meth:`.Exchange.change_ontology` does, and :class:`.OntologyConflict` if
     somebody's view depends on a view that would change; a trial what :meth:`.Trials.alone` and
-    :meth:`.Trials.compare` do. Where the engines are not here, both raise :class:`.RunsOnSpark`.
+    :meth:`.Trials.compare` do. Where the engines are not here, a change raises
+    :class:`.RunsOnSpark`.
     """
 
     def __init__(self, app: Handle, trials: Trials) -> None:
@@ -393,7 +394,7 @@ class OntologyControl:
 
     def try_put(self, content: bytes, media_type: str) -> DeploymentTrial:
         """Try :meth:`put` on recent messages and return the differences; nothing is put."""
-        with self._trials.alone("another ontology"):
+        with self._trials.alone():
             now = self._app.deployment
             try:
                 new = self._app.exchange.checked_ontology(

@@ -1,7 +1,8 @@
 """Trials of other rules, another ontology or a new query on recent messages.
 
 They run on engines of their own with empty windows, so that the running one is not touched. They
-reason by the profile that runs; see :class:`TrialReasoners`.
+reason by the profile that runs; see :class:`TrialReasoners`. On Spark each key has its own, as in
+the pipeline.
 """
 
 from __future__ import annotations
@@ -24,6 +25,8 @@ from sensorstream.engine.message_reading import Arrived
 from sensorstream.errors import Busy, MessageError, SensorStreamError
 from sensorstream.history.journal_rows import last_messages, record_of
 from sensorstream.journal.entry_effects import in_order, reports_of
+from sensorstream.journal.key_routing import KeyOf, key_reader
+from sensorstream.journal.message import TakeMessage
 from sensorstream.journal.records import Record
 from sensorstream.mapping.rule_report import Explanation, explain
 from sensorstream.mapping.xml_document import parse_document
@@ -38,6 +41,8 @@ from sensorstream.reasoning.reasoner import Reasoner
 MOST_MESSAGES: Final = 100
 MOST_BYTES: Final = 16 * 1024 * 1024
 """The part of the journal that a trial may hold."""
+_MOST_KEYS: Final = 10
+"""Keys of the last messages that are tried, the newest; each takes an engine, or two."""
 _SECONDS: Final = 10.0
 """The client waits for the answer, and the engine gets less of the processor meanwhile."""
 _MOST_DIFFERENCES: Final = 20
@@ -117,14 +122,12 @@ class Trials:
         """End the process of the reasoner; a trial in progress fails."""
         self._reasoners.close()
 
-    def alone(self, what: str) -> AbstractContextManager[None]:
-        """A block for a trial of ``what``.
+    def alone(self) -> AbstractContextManager[None]:
+        """A block for a trial.
 
         Raises:
             Busy: another trial is in progress.
-            RunsOnSpark: the engines are not here.
         """
-        self._app.check_here(f"a trial of {what}", "try it without a server: 'sensorstream run'")
         return held(self._busy, 0, Busy("another trial is in progress: ask again later"))
 
     def compare(self, now: Deployment, new: Deployment) -> DeploymentTrial:
@@ -135,7 +138,7 @@ class Trials:
             HistoryError: the journal cannot be read.
         """
         with self._reasoners.machines() as made:
-            before, after = _Side(made(now)), _Side(made(new))
+            before, after = _Side(made(now), lambda: made(now)), _Side(made(new), lambda: made(new))
             done = self._taken(before, after)
         told, others = before.effects, after.effects
         different = [each for each in told if told[each] != others.get(each)]
@@ -152,11 +155,17 @@ class Trials:
         self, deployment: Deployment, content: bytes, source: str, now: int, after: int
     ) -> MessageTrial:
         """Try a message after so many of the last ones, in :meth:`alone`; see :func:`.try_message`.
+        On Spark those of its key count.
 
         Raises:
             HistoryError: the journal cannot be read.
         """
-        before = [each.message for each in self._records(after)] if after else ()
+        before: Sequence[Message] = ()
+        if after:
+            key_of = self._key_of(deployment)
+            own = key_of(TakeMessage.kind, source, content)
+            records = self._records(after if self._app.here else MOST_MESSAGES)
+            before = [each.message for each in records if _key(key_of, each) == own][-after:]
         with self._reasoners.machines() as made:
             machine = made(deployment)
             return try_message(deployment, machine, content, source, now, self._counter, before)
@@ -164,32 +173,51 @@ class Trials:
     def query(self, deployment: Deployment, name: str, text: str) -> QueryTrial:
         """Try a query, in :meth:`alone`; see :meth:`compare`."""
         with self._reasoners.machines() as made:
-            side = _Side(made(deployment))
-            queries = side.engine.queries
+            first = made(deployment)
             try:
-                queries.check(name, text)
-                queries.register(name, text)
+                first.engine.queries.check(name, text)
+                first.engine.queries.register(name, text)
             except SensorStreamError as error:
                 return QueryTrial((error,))
+
+            def more() -> Machine:
+                machine = made(deployment)
+                machine.engine.queries.register(name, text)
+                return machine
+
+            side = _Side(first, more)
             done = self._taken(side)
-            stopped = queries.stopped.get(name)
+            ends = (each.engine.queries.stopped.get(name) for each in side.machines.values())
             return QueryTrial(
                 messages=done,
                 count=side.count,
                 reports=tuple(side.reports),
-                stopped="" if stopped is None else stopped.reason,
+                stopped=next((each.reason for each in ends if each is not None), ""),
             )
 
     def _taken(self, *sides: _Side) -> int:
         """Let engines take the last messages in, as far as there is time; returns their number."""
         end, done = self._counter() + _SECONDS, 0
-        for record in self._records():
+        key_of = self._key_of(self._app.deployment)
+        records = [(_key(key_of, each), each) for each in self._records()]
+        tried = list(dict.fromkeys(key for key, _ in reversed(records)))[:_MOST_KEYS]
+        for key, record in records:
             if self._counter() > end:
                 break
-            for side in sides:
-                side.take(record)
-            done += 1
+            if key in tried:
+                for side in sides:
+                    side.take(record, key)
+                done += 1
         return done
+
+    def _key_of(self, deployment: Deployment) -> KeyOf:
+        """The function that tells which engine an entry goes to."""
+        if self._app.here:
+            return lambda _kind, _source, _content: ""
+        settings = deployment.settings
+        files = parse_texts(settings, deployment.texts)
+        prefixes = {each.name: each.iri for file in files for each in file.prefixes if each.name}
+        return key_reader(settings.pipeline.key, prefixes, settings.server.max_depth)
 
     def _records(self, most: int = MOST_MESSAGES) -> Sequence[Record]:
         return [record_of(each) for each in last_messages(self._app.url, most, MOST_BYTES)]
@@ -199,24 +227,36 @@ def _lost(effects: dict[str, Effect]) -> int:
     return sum(each.status in _NOT_TAKEN_IN for each in effects.values())
 
 
-class _Side:
-    """An engine, and the effects of the messages that it has taken, by their ids."""
+def _key(key_of: KeyOf, record: Record) -> str:
+    message = record.message
+    return key_of(record.kind, message.source, message.content)
 
-    def __init__(self, machine: Machine) -> None:
-        self._machine = machine
-        self.engine = machine.engine
+
+class _Side:
+    """The engines of a deployment by key, and the effects of the messages that they have taken, by
+    their ids.
+    """
+
+    def __init__(self, first: Machine, more: Callable[[], Machine]) -> None:
+        self._more = more
+        self._first: Machine | None = first
+        self.machines: dict[str, Machine] = {}
         self.effects: dict[str, Effect] = {}
         self.reports: list[EngineReport] = []
         self.count = 0
 
-    def take(self, record: Record) -> None:
-        arrived = self._machine.mapper.map(record.message)
+    def take(self, record: Record, key: str) -> None:
+        machine = self.machines.get(key)
+        if machine is None:
+            machine = self.machines[key] = self._first or self._more()
+            self._first = None
+        arrived = machine.mapper.map(record.message)
         effect = self.effects[record.message.id] = Effect()
         if isinstance(arrived, Arrived):
             events = arrived.mapped.events
             said = {statement_text(triple) for event in events for triple in event.triples}
             effect.statements = tuple(sorted(said))
-        came = self.engine.take(arrived)
+        came = machine.engine.take(arrived)
         reports = reports_of([came])
         self.count += len(reports)
         self.reports += reports[: max(0, _MOST_REPORTS - len(self.reports))]

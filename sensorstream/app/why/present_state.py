@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar, cast
 
 from sensorstream.app.control.rule_files import parse_texts
-from sensorstream.app.control.wiring import with_state_rules
-from sensorstream.app.deployment_handle import Handle
+from sensorstream.app.control.wiring import Deployment, reasoner_of, with_state_rules
+from sensorstream.app.deployment_handle import Asked, Handle
 from sensorstream.app.why.reasons import (
     Applied,
     Entailment,
@@ -35,7 +35,7 @@ from sensorstream.language import syntax
 from sensorstream.language.syntax import RuleFile
 from sensorstream.model.events import Basis, Matched
 from sensorstream.model.schema import Schema
-from sensorstream.model.terms import IRI, BlankNode, Literal, Subject, Triple, iri
+from sensorstream.model.terms import IRI, BlankNode, Literal, Subject, Triple, iri, term
 from sensorstream.model.timeline import Timeline
 from sensorstream.model.vocabulary import OWL, RDF, RDFS
 from sensorstream.model.xsd import XSD
@@ -51,12 +51,14 @@ from sensorstream.reasoning.rulesets.derivation import (
     minimal,
 )
 from sensorstream.reasoning.rulesets.rule_set import RuleSet
+from sensorstream.reasoning.rulesets.rule_set_reader import plain_rules
 from sensorstream.reasoning.rulesets.schema_lists import unrolled
 from sensorstream.rules.continuous import ConditionEvaluator
 from sensorstream.rules.rule_compiler import CompiledRule
 from sensorstream.rules.why_not import (
     PresentState,
     WhyNot,
+    furthest,
     individuals_of,
     variables_of,
     why_no_solution,
@@ -65,6 +67,7 @@ from sensorstream.rules.why_not import (
 from sensorstream.sparql.algebra import BGP, Ask, Modify, Quad
 from sensorstream.sparql.query_parser import read_query
 from sensorstream.sparql.query_printer import operation_text
+from sensorstream.streams.continuous_query import ContinuousQuery
 from sensorstream.streams.selection_rules import RunningRules
 
 _AT_ONCE: Final = 2
@@ -124,10 +127,8 @@ MOST_DEPTH: Final = 50
 _MOST_FOR_ONE: Final = 2_000
 """Applications of rules that are looked at for one statement of several."""
 _WHAT: Final = "finding out why a statement holds"
-_ELSEWHERE: Final = (
-    "put the messages of its key through 'sensorstream run --messages', which tells what was "
-    "inferred from each"
-)
+_NAMED: Final = 10
+"""Keys that are named."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,7 +185,7 @@ class WhyHolds:
     Each question is answered in a fork of this process, from the state between two messages; then
     the messages are mapped again. Each of the two may take as long as a question. Where they take
     too long or too many ask at once, :class:`.Overrun`, :class:`.Busy` or :class:`.Unavailable` is
-    raised, and :class:`.RunsOnSpark` where the engines are not here.
+    raised. Engines on Spark answer as :meth:`.EngineQuestions.ask` says.
     """
 
     def __init__(self, app: Handle) -> None:
@@ -192,21 +193,37 @@ class WhyHolds:
         self._snapshots = Snapshots(app, _WHAT)
         self._turns = ForkTurns(1, app.seconds, _WHAT)
 
-    def why(self, statement: str) -> WhyHeld:
+    def why(self, statement: str, key: str | None = None) -> WhyHeld:
         """Explain why a statement holds, down to messages and the ontology. ``statement`` is its
-        text, with the prefixes of the rule files in force.
+        text, with the prefixes of the rule files in force; ``key`` is that of an engine on Spark.
 
         Raises:
             QueryError: the text is not one statement.
         """
-        self._app.check_here("why a statement holds", _ELSEWHERE)
         deployment = self._app.deployment
         files = parse_texts(deployment.settings, deployment.texts)
         triple = read_statement(statement, known_prefixes(files))
         schema = deployment.ontology.schema
-        seen = self._snapshots.ask(lambda: _seen(self._app.engine, triple, schema))
-        if triple not in seen.kept:
+        found = self._app.asked(
+            "why",
+            {"statement": [each.n3 for each in triple]},
+            key,
+            lambda: self._snapshots.ask(lambda: _seen(self._app.engine, triple, schema)),
+        )
+        holding = {name: each for name, each in found.items() if triple in each.kept}
+        if not holding:
             return WhyHeld(triple, None, deployment.settings.reasoning.profile)
+        # An engine where a message says it tells more than one that infers it.
+        of = max(holding, key=lambda name: bool(holding[name].kept[triple][0] & Origin.WINDOW))
+        told = self._told(triple, holding[of], deployment)
+        if self._app.here or key is not None:
+            return told
+        names = ", ".join(f"'{each}'" for each in list(holding)[:_NAMED])
+        note = f"it holds in the engines of {len(holding)} keys ({names}); this is what '{of}' has"
+        return replace(told, notes=(*told.notes, note))
+
+    def _told(self, triple: Triple, seen: _Seen, deployment: Deployment) -> WhyHeld:
+        """The answer to what an engine has."""
         found_by = None
         if seen.near is not None:
             found_by = self._entailed(triple, seen.near, deployment.ontology)
@@ -222,7 +239,10 @@ class WhyHolds:
             found = origins.of(sought(said, origins))
         except Overrun as error:
             notes.append(f"where in the messages the values stand is not known: {error.message}")
-        rules = rules_of(self._app.engine.reasoner)
+        rules = rules_of(self._app.engine.reasoner if self._app.here else reasoner_of(deployment))
+        if rules is None and seen.steps:
+            # HermiT or Pellet had failed in that engine.
+            rules = plain_rules()
         telling = _Telling(seen, found, rules)
         held = telling.of(triple)
         if found_by is not None and not found_by.limits:
@@ -238,10 +258,15 @@ class WhyHolds:
         """The rules that derive inferred statements now, each by the last step to it. Statements
         that no rule derives are left out, as are all where HermiT or Pellet infers.
         """
-        self._app.check_here("by which rule a statement is inferred", _ELSEWHERE)
         if not statements:
             return {}
-        return self._snapshots.ask(lambda: _rules_behind(self._app.engine, statements))
+        found = self._app.asked(
+            "rules",
+            {"statements": [[each.n3 for each in triple] for triple in statements]},
+            None,
+            lambda: self._snapshots.ask(lambda: _rules_behind(self._app.engine, statements)),
+        )
+        return {triple: rule for each in found.values() for triple, rule in each.items()}
 
     def _entailed(
         self, triple: Triple, near: Sequence[Triple], ontology: Ontology
@@ -258,6 +283,27 @@ class WhyHolds:
                 seconds=self._app.seconds / 2,
                 clock=self._app.clock,
             )
+
+
+def seen_by(asked: Asked, told: Mapping[str, Any]) -> _Seen:
+    """Find the derivation of a statement in an engine on Spark."""
+    triple, schema = _triple(told["statement"]), asked.deployment.ontology.schema
+    if triple not in asked.engine.kb:
+        return _Seen({}, {})
+    return asked.apart(lambda: _seen(asked.engine, triple, schema), _WHAT)
+
+
+def rules_known_by(asked: Asked, told: Mapping[str, Any]) -> dict[Triple, str]:
+    """Find the last rules behind statements in an engine on Spark."""
+    statements = [each for each in map(_triple, told["statements"]) if each in asked.engine.kb]
+    if not statements:
+        return {}
+    return asked.apart(lambda: _rules_behind(asked.engine, statements), _WHAT)
+
+
+def _triple(texts: Sequence[str]) -> Triple:
+    """A statement in the arguments of a question."""
+    return cast(Triple, tuple(map(term, texts)))
 
 
 def _seen(engine: Engine, triple: Triple, schema: Schema) -> _Seen:
@@ -421,10 +467,6 @@ def read_statement(text: str, prefixes: Mapping[str, str]) -> Triple:
 
 
 _WHY_NOT: Final = "finding out why a rule does not fire"
-_RULE_ELSEWHERE: Final = (
-    "put the messages of its key through 'sensorstream run --messages', which tells what becomes "
-    "of each"
-)
 
 
 class Unmet:
@@ -432,17 +474,20 @@ class Unmet:
 
     Each question is answered in a fork of this process, from the state between two messages. Where
     they take too long or too many ask at once, :class:`.Overrun`, :class:`.Busy` or
-    :class:`.Unavailable` is raised, and :class:`.RunsOnSpark` where the engines are not here.
+    :class:`.Unavailable` is raised. Engines on Spark answer as :meth:`.EngineQuestions.ask` says.
     """
 
     def __init__(self, app: Handle) -> None:
         self._app = app
         self._snapshots = Snapshots(app, _WHY_NOT)
 
-    def why_not(self, name: str, individual: str, variable: str = "") -> WhyNot:
+    def why_not(
+        self, name: str, individual: str, variable: str = "", key: str | None = None
+    ) -> WhyNot:
         """Find the first part of a semantic rule that keeps it from firing for an individual. Where
         no rule has this name, a continuous query is meant, and what leaves it no solution.
-        ``variable`` of the rule is the individual; "": the one that fits best.
+        ``variable`` of the rule is the individual; "": the one that fits best. ``key`` is that of
+        an engine on Spark.
 
         Raises:
             UnknownRules: there is neither a semantic rule nor a continuous query of this name.
@@ -451,62 +496,98 @@ class Unmet:
             TermError: the individual is no IRI.
             RuleError: a condition cannot be evaluated.
         """
-        self._app.check_here("why a rule does not fire", _RULE_ELSEWHERE)
-        subject: Subject = BlankNode(individual) if individual.startswith("_:") else iri(individual)
-        variable = variable.removeprefix("?")
-        found = self._rule(name)
-        if found is None:
-            return self._of_query(name, subject, variable)
-        compiled, rule, file = found
-        _check_variable(f"rule {name}", variable, variables_of(rule, file))
-        line = self._app.deployment.timeline
-        return self._snapshots.ask(
-            lambda: _asked(self._app.engine, line, rule, file, compiled, subject, variable)
-        )
+        engine, deployment = self._app.engine, self._app.deployment
+        subject, variable = _subject(individual), variable.removeprefix("?")
+        ask = _unmet(engine, deployment, name, subject, variable, self._snapshots.quiet)
+        told = {"rule": name, "individual": individual, "variable": variable}
+        found = self._app.asked("why-not", told, key, lambda: self._snapshots.ask(ask))
+        known = [each for each in found.values() if each is not None]
+        # No engine knows the individual: nor does the one of this process, which is empty.
+        return furthest(known) if known else self._snapshots.ask(ask)
 
-    def _of_query(self, name: str, individual: Subject, variable: str) -> WhyNot:
-        with self._snapshots.quiet():
-            queries = self._app.engine.queries
+
+def unmet_in(asked: Asked, told: Mapping[str, Any]) -> WhyNot | None:
+    """Find why a rule does not fire in an engine on Spark; None: it does not know the individual,
+    but others may.
+    """
+    engine, name = asked.engine, _subject(told["individual"])
+    if not asked.alone and next(iter(engine.kb.match(name, None, None)), None) is None:
+        return None
+    ask = _unmet(engine, asked.deployment, told["rule"], name, told["variable"], nullcontext)
+    return asked.apart(ask, _WHY_NOT)
+
+
+def _subject(individual: str) -> Subject:
+    return BlankNode(individual) if individual.startswith("_:") else iri(individual)
+
+
+def _unmet(
+    engine: Engine,
+    deployment: Deployment,
+    name: str,
+    subject: Subject,
+    variable: str,
+    quiet: Callable[[], AbstractContextManager[None]],
+) -> Callable[[], WhyNot]:
+    """The question why a rule or a query of a name does not find an individual, to be asked in the
+    fork; raises as :meth:`Unmet.why_not`. No message is processed in ``quiet``.
+    """
+    found = _rule(deployment, name)
+    if found is None:
+        with quiet():
+            queries = engine.queries
             running, stopped = queries.processor.queries.get(name), queries.stopped.get(name)
             names = [*queries.processor.queries]
-        if running is None:
-            if stopped is not None:
-                raise UnsupportedQuery(f"query '{name}' was stopped: {stopped.reason}")
-            raise self._unknown(name, names)
-        query = running.query
-        if isinstance(running, RunningRules) or is_in_time(query):
-            what = "has rules over time" if isinstance(running, RunningRules) else "asks for times"
-            raise UnsupportedQuery(
-                f"'{name}' {what}: what keeps it from matching is not known; record what comes, "
-                f"with 'sensorstream queries steps {name}'"
-            )
-        _check_variable(f"query {name}", variable, individuals_of(query))
-        prefixes = read_query(running.text, start=Position("query", 1, 1)).prefixes
+        if running is not None:
+            return _unmet_query(engine, running, subject, variable)
+        if stopped is not None:
+            raise UnsupportedQuery(f"query '{name}' was stopped: {stopped.reason}")
+        raise _unknown(deployment, name, names)
+    compiled, rule, file = found
+    _check_variable(f"rule {name}", variable, variables_of(rule, file))
+    line = deployment.timeline
+    return lambda: _asked(engine, line, rule, file, compiled, subject, variable)
 
-        def ask() -> WhyNot:
-            queries, default = self._app.engine.queries.processor.queries, self._app.engine.kb.index
-            if queries.get(name) is not running:
-                raise Unavailable(f"query {name} was changed at this moment: ask again")
-            return why_no_solution(running, default, prefixes, individual, variable)
 
-        return self._snapshots.ask(ask)
+def _unmet_query(
+    engine: Engine, running: ContinuousQuery, individual: Subject, variable: str
+) -> Callable[[], WhyNot]:
+    name, query = running.name, running.query
+    if isinstance(running, RunningRules) or is_in_time(query):
+        what = "has rules over time" if isinstance(running, RunningRules) else "asks for times"
+        raise UnsupportedQuery(
+            f"'{name}' {what}: what keeps it from matching is not known; record what comes, "
+            f"with 'sensorstream queries steps {name}'"
+        )
+    _check_variable(f"query {name}", variable, individuals_of(query))
+    prefixes = read_query(running.text, start=Position("query", 1, 1)).prefixes
 
-    def _rule(self, name: str) -> tuple[CompiledRule, syntax.SemanticRule, syntax.RuleFile] | None:
-        deployment = self._app.deployment
-        compiled = {each.name: each for each in deployment.rules}
-        if name in compiled:
-            files = parse_texts(deployment.settings, deployment.texts)
-            for file in with_state_rules(files, deployment.rule_set):
-                for rule in file.semantic_rules:
-                    if rule.name == name:
-                        return compiled[name], rule, file
-        return None
+    def ask() -> WhyNot:
+        if engine.queries.processor.queries.get(name) is not running:
+            raise Unavailable(f"query {name} was changed at this moment: ask again")
+        return why_no_solution(running, engine.kb.index, prefixes, individual, variable)
 
-    def _unknown(self, name: str, queries: Sequence[str]) -> UnknownRules:
-        names = [*(each.name for each in self._app.deployment.rules), *queries]
-        meant = get_close_matches(name, names, n=1)
-        hint = f": did you mean '{meant[0]}'?" if meant else ""
-        return UnknownRules(f"there is no semantic rule or query '{name[:60]}'{hint}")
+    return ask
+
+
+def _rule(
+    deployment: Deployment, name: str
+) -> tuple[CompiledRule, syntax.SemanticRule, syntax.RuleFile] | None:
+    compiled = {each.name: each for each in deployment.rules}
+    if name in compiled:
+        files = parse_texts(deployment.settings, deployment.texts)
+        for file in with_state_rules(files, deployment.rule_set):
+            for rule in file.semantic_rules:
+                if rule.name == name:
+                    return compiled[name], rule, file
+    return None
+
+
+def _unknown(deployment: Deployment, name: str, queries: Sequence[str]) -> UnknownRules:
+    names = [*(each.name for each in deployment.rules), *queries]
+    meant = get_close_matches(name, names, n=1)
+    hint = f": did you mean '{meant[0]}'?" if meant else ""
+    return UnknownRules(f"there is no semantic rule or query '{name[:60]}'{hint}")
 
 
 def _check_variable(of: str, variable: str, known: Sequence[str]) -> None:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
 
 import pyoxigraph as ox
 
 from sensorstream.errors import Overrun
 from sensorstream.kb.oxigraph_terms import term_of
-from sensorstream.model.terms import Term, Triple
+from sensorstream.model.terms import Literal, Term, Triple
 from sensorstream.sparql.algebra import Ask, Construct
 
 if TYPE_CHECKING:
@@ -53,6 +53,43 @@ def answer_now(query: ContinuousQuery) -> Answer:
         case Construct():
             return GraphAnswer(iter(query.graph()))
     return Solutions(query.variables, iter(query.result()))
+
+
+def kept(answer: Answer, most: int) -> Answer:
+    """An answer with all its rows, which other processes can read.
+
+    Raises:
+        Overrun: they are more than ``most``.
+    """
+    match answer:
+        case Solutions(variables, rows):
+            found = limited([list(rows)], most)
+            return Solutions(variables, iter(cast(list[Row], list(found))))
+        case GraphAnswer(triples):
+            return GraphAnswer(iter(cast(list[Triple], list(limited([list(triples)], most)))))
+    return answer
+
+
+def joined(answers: Mapping[str, Answer], empty: Answer) -> Answer:
+    """The answers of several engines, by key, as one: solutions get a variable with the key. It is
+    named ``key``, or ``_key`` where the query has that. ``empty`` is an answer without rows.
+    """
+    found = answers.values()
+    if isinstance(empty, Solutions):
+        name = "key"
+        while name in empty.variables:
+            name = f"_{name}"
+        rows: Iterator[Row] = (
+            (Literal(key), *row)
+            for key, each in answers.items()
+            if isinstance(each, Solutions)
+            for row in each.rows
+        )
+        return Solutions((name, *empty.variables), rows)
+    if isinstance(empty, GraphAnswer):
+        parts = (each.triples for each in found if isinstance(each, GraphAnswer))
+        return GraphAnswer(iter(dict.fromkeys(chain.from_iterable(parts))))
+    return any(each is True for each in found)
 
 
 def answer_of(query: SqlQuery, rows: Iterator[Sequence[Any]]) -> Answer:

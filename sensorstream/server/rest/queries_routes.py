@@ -26,7 +26,7 @@ from sensorstream.engine.engine_queries import EngineReport
 from sensorstream.history.asking.answer_formats import GRAPHS, SOLUTIONS
 from sensorstream.server.client_questions import answer_response
 from sensorstream.server.negotiation import accepted, choose, media_type_of
-from sensorstream.server.operation_routes import App, Time, body_of, routed
+from sensorstream.server.operation_routes import App, Key, Time, body_of, routed
 from sensorstream.server.rest.versioned_routes import (
     IF_MATCH,
     By,
@@ -229,6 +229,7 @@ async def results(
         Literal["json", "ndjson", "csv", "jsonld", "trig"] | None,
         Query(alias="format", description="of the reports in an event stream"),
     ] = None,
+    key: Key = None,
     last_event_id: Annotated[str | None, Header()] = None,
     subscription: Subscription = Depends(_subscribed),  # noqa: B008 - FastAPI's way
 ) -> Response:
@@ -237,7 +238,9 @@ async def results(
     if choose(accept, (*SOLUTIONS, *GRAPHS, _STREAM)) != _STREAM:
         if form is not None:
             raise HTTPException(400, f"format: only with 'Accept: {_STREAM}', else Accept says it")
-        return await run_in_threadpool(lambda: answer_response(app.queries.results(name), accept))
+        return await run_in_threadpool(
+            lambda: answer_response(app.queries.results(name, key), accept)
+        )
     app.queries.check_followed()
     query = await run_in_threadpool(app.queries.view, name)
     check_format(form or "json", name, query.form)
@@ -248,21 +251,23 @@ async def results(
 
 
 @routed(routes, Operations.query_graph, "Read the operators")
-def graph(app: App, name: _Unquoted) -> dict[str, Any]:
+def graph(app: App, name: _Unquoted, key: Key = None) -> dict[str, Any]:
     """The operators with their counters as nodes, and what feeds what as edges."""
-    return app.queries.graph(name)
+    return app.queries.graph(name, key)
 
 
 @routed(routes, Operations.steps, "Step through the last instants")
-def step(app: App, name: _Unquoted, last: Annotated[int, Query(ge=1, le=100)] = 10) -> StepsBody:
+def step(
+    app: App, name: _Unquoted, last: Annotated[int, Query(ge=1, le=100)] = 10, key: Key = None
+) -> StepsBody:
     """Show the rows in and out of each operator; the first call begins the record."""
-    return StepsBody(instants=app.queries.steps(name, last))
+    return StepsBody(instants=app.queries.steps(name, last, key))
 
 
 @routed(routes, Operations.end_steps, "End the record of instants", status_code=204)
-def end_record(app: App, name: _Unquoted) -> None:
+def end_record(app: App, name: _Unquoted, key: Key = None) -> None:
     """Stop recording the operators."""
-    app.queries.end_record(name)
+    app.queries.end_record(name, key)
 
 
 async def _text(request: Request) -> str:

@@ -15,7 +15,7 @@ from sensorstream.client.operations import Operations
 from sensorstream.errors import Position
 from sensorstream.mapping.statement_places import Node
 from sensorstream.model.terms import Term, statement_text
-from sensorstream.server.operation_routes import App, RaisedAlertBody, Time, body_of, routed
+from sensorstream.server.operation_routes import App, Key, RaisedAlertBody, Time, body_of, routed
 
 routes = APIRouter()
 
@@ -225,6 +225,7 @@ def why_not(
     variable: Annotated[
         str, Query(description="of it, which is the individual; else what fits best")
     ] = "",
+    key: Key = None,
 ) -> WhyNotBody:
     """The first part of the rule that leaves no solution, by the knowledge base of now.
 
@@ -232,7 +233,7 @@ def why_not(
     place; where nothing is left, the answer tells what is known instead. Where no rule has the
     name, it is that of a continuous query, which has no solution for the individual.
     """
-    return body_of(WhyNotBody, app.unmet.why_not(rule, individual, variable))
+    return body_of(WhyNotBody, app.unmet.why_not(rule, individual, variable, key))
 
 
 @routed(routes, Operations.why_statement, "Why a statement holds", name="why", tags=["window"])
@@ -247,10 +248,11 @@ def why_statement(
             examples=[":ann a :Person"],
         ),
     ],
+    key: Key = None,
 ) -> WhyHeldBody:
     """The messages that said it, or the rules by which it follows, down to messages and XPath.
 
     Asked of the knowledge base of now. Nothing is kept for it: the rules are applied backwards,
     and the messages mapped again.
     """
-    return body_of(WhyHeldBody, app.holding.why(statement), app.timeline)
+    return body_of(WhyHeldBody, app.holding.why(statement, key), app.timeline)

@@ -50,7 +50,11 @@ def test_a_rule_tells_why_it_does_not_fire(client: httpx.Client) -> None:
     }
     assert client.get("/why-not", params=asked | {"rule": "cold"}).status_code == 404
     assert client.get("/why-not", params={"rule": "too-hot"}).status_code == 422
-    result = CliRunner().invoke(unmet, [*asked.values(), "--url", str(client.base_url)])
+    result = CliRunner().invoke(command, ["m42-1", "--key", "north", "--url", str(client.base_url)])
+    assert result.exit_code == 2, result.output
+    assert "--key is for a statement" in result.output
+    told = [*asked.values(), "--key", "north", "--url", str(client.base_url)]
+    result = CliRunner().invoke(unmet, told)
     assert result.output.splitlines() == [
         "rule too-hot does not fire for :s1: FILTER(?v > 30): ?v is 29",
         "",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from sensorstream.errors import SettingsError
-from sensorstream.streaming.key_routing import CONTROL, key_reader
+from sensorstream.journal.key_routing import CONTROL, key_reader
 from tests.streaming.conftest import seen
 
 MESSAGE = seen("north", 5, (1, 2))

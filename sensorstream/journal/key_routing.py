@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
+from datetime import timedelta
 from typing import Final, TypeAlias
 
 from lxml import etree
@@ -30,6 +31,10 @@ TIME: Final = "time"
 
 TOPIC: Final = "topic"
 """The kind of entry that stands for messages which stay in a topic."""
+ASK: Final = "ask"
+"""The kind of entry that engines answer: the one of the key that is its source, "": all."""
+ANSWERED: Final = timedelta(minutes=10)
+"""The age from which on a question is not answered: whoever asked has gone."""
 
 KeyOf: TypeAlias = Callable[[str, str, bytes], str]
 """The key of an entry, from its kind, source and content."""
@@ -75,6 +80,17 @@ def key_reader(text: str, prefixes: Mapping[str, str], max_depth: int) -> KeyOf:
             return _OF_MESSAGE
 
     return by_path
+
+
+def key_named(name: str, stages: Collection[str]) -> str:
+    """The key that a user calls so: of messages, or of one of these stages, as ``stage=value``."""
+    stage, sign, _ = name.partition("=")
+    return name if sign and stage in stages else _OF_MESSAGE + name
+
+
+def name_of(key: str) -> str:
+    """The name by which a user calls a key."""
+    return key.removeprefix(_OF_MESSAGE)
 
 
 def _by_source(kind: str, source: str, _content: bytes) -> str:

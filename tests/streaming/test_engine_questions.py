@@ -1,0 +1,312 @@
+"""Engines by key are asked through the journal, and say what a server's engine says."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import os
+import pickle
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from functools import partial
+from pathlib import Path
+from typing import Any, Final
+
+import httpx
+import pytest
+
+from sensorstream.app.application import Application
+from sensorstream.app.control.wiring import Deployment, read_deployment
+from sensorstream.app.questions import engine_questions
+from sensorstream.app.questions.engine_questions import _Plain
+from sensorstream.history.effects_writer import Writes
+from sensorstream.history.store import PostgresStore
+from sensorstream.journal.message import AskEngines
+from sensorstream.journal.records import Record
+from sensorstream.model.timeline import Timeline
+from sensorstream.server.web_application import create_app
+from sensorstream.settings.settings import PipelineSettings, Settings
+from tests.databases import execute
+from tests.streaming.conftest import seen, write_deployment
+from tests.streaming.stand_in import running, standing_in
+from tests.waiting import eventually
+
+T: Final = "http://example.org/t#"
+QUERY: Final = f"PREFIX : <{T}> SELECT ?p ?x {{ ?p a :Actor ; :x ?x }}"
+GRAPH: Final = f"PREFIX : <{T}> CONSTRUCT {{ ?p a :Far }} WHERE {{ ?p :x ?x FILTER(?x > 50) }}"
+NORTH: Final = [seen("north", 1, (1, 20)), seen("north", 2, (2, 60)), seen("north", 3, (1, 30))]
+SOUTH: Final = [seen("south", 4, (7, 90)), seen("south", 5, (8, 10))]
+Ask = Callable[..., httpx.Response]
+
+
+def asking(server: Application) -> Ask:
+    app = create_app(server)
+
+    async def ask(path: str, method: str = "GET", **options: Any) -> httpx.Response:
+        transport = httpx.ASGITransport(app)
+        async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
+            return await client.request(method, path, **options)
+
+    return lambda *asked, **options: asyncio.run(ask(*asked, **options))
+
+
+def begun(server: Application) -> Ask:
+    """A server with two queries, and the messages of the north."""
+    server.queries.register(QUERY, "who")
+    server.queries.register(GRAPH, "far")
+    server.queries.register(f"ASK {{ ?p <{T}x> 90 }}", "any")
+    for each in NORTH:
+        server.submit(each, "north").result(60)
+    return asking(server)
+
+
+@pytest.fixture
+def deployment(tmp_path: Path) -> Deployment:
+    return read_deployment(write_deployment(tmp_path))
+
+
+def at(settings: Settings, url: str) -> Settings:
+    return replace(settings, history=replace(settings.history, url=url))
+
+
+def on_spark(settings: Settings, url: str) -> Settings:
+    return replace(at(settings, url), pipeline=PipelineSettings(runner="spark"))
+
+
+@pytest.fixture
+def here(deployment: Deployment, new_database: Callable[[], str]) -> Iterator[Ask]:
+    with Application.open(at(deployment.settings, new_database())) as server:
+        yield begun(server)
+
+
+@pytest.fixture
+def there(deployment: Deployment, new_database: Callable[[], str]) -> Iterator[Ask]:
+    url = new_database()
+    with Application.open(on_spark(deployment.settings, url)) as server:
+        with running(deployment, url):
+            ask = begun(server)
+            for each in SOUTH:
+                server.submit(each, "south").result(60)
+            yield ask
+        assert execute(url, "select count(*) from store.answers") == [(0,)]
+
+
+def without_seconds(found: Any) -> Any:
+    """The same without what a clock measures."""
+    if isinstance(found, dict):
+        return {k: without_seconds(v) for k, v in found.items() if k not in TIMES}
+    return [without_seconds(each) for each in found] if isinstance(found, list) else found
+
+
+TIMES: Final = {"seconds", "received_at"}
+
+
+def test_the_engine_of_a_key_answers_as_a_server_does(here: Ask, there: Ask) -> None:
+    one = f"{T}north-1"
+    asked = partial(here, "/queries/who/graph"), partial(there, "/queries/who/graph?key=north")
+    for each in asked:
+        # The last instant is over when silence has told it.
+        eventually(lambda ask=each: ask().json().get("reports") == len(NORTH))
+    for path, params in (
+        ("/queries/who/results", {}),
+        ("/queries/far/results", {}),
+        ("/queries/any/results", {}),
+        ("/queries/who/graph", {}),
+        ("/queries/who/step", {}),
+        ("/why", {"statement": f"<{one}> a <{T}Actor>"}),
+        ("/why", {"statement": f"<{one}> <{T}x> 30"}),
+        ("/why", {"statement": f"<{one}> <{T}x> 31"}),
+        ("/why", {"statement": f"<{T}south-7> a <{T}Human>"}),
+        ("/why", {"statement": "no statement"}),
+        ("/why-not", {"rule": "far", "individual": one}),
+        ("/why-not", {"rule": "far", "individual": f"{T}south-7"}),
+        ("/why-not", {"rule": "who", "individual": one}),
+        ("/why-not", {"rule": "who", "individual": f"{T}north-9"}),
+        ("/why-not", {"rule": "far", "individual": one, "variable": "y"}),
+        ("/why-not", {"rule": "near", "individual": one}),
+        ("/queries/none/results", {}),
+    ):
+        expected = here(path, params=params)
+        found = there(path, params=params | {"key": "north"})
+        assert found.status_code == expected.status_code, (path, found.text)
+        if expected.headers["content-type"].endswith("json"):
+            assert without_seconds(found.json()) == without_seconds(expected.json()), path
+        else:
+            assert found.text == expected.text
+    assert here("/queries/who/step", "DELETE").status_code == 204
+    assert there("/queries/who/step?key=north", "DELETE").status_code == 204
+    refused = here("/queries/who/results?key=north")
+    assert refused.status_code == 400
+    assert "the engine of the server has the messages of all keys" in refused.text
+
+
+def test_all_engines_answer_together(there: Ask) -> None:
+    tables = {"accept": "text/csv"}
+    told = there("/queries/who/results", headers=tables)
+    assert told.status_code == 200, told.text
+    rows = told.text.split()
+    assert rows[0] == "key,p,x"
+    assert sorted(rows[1:]) == [
+        f"north,{T}north-1,30", f"north,{T}north-2,60", f"south,{T}south-7,90",
+        f"south,{T}south-8,10",
+    ]  # fmt: skip
+    assert there("/queries/far/results").text.count("Far") == 2
+    assert there("/queries/any/results").json()["boolean"] is True
+    why = there("/why", params={"statement": f"<{T}south-7> a <{T}Actor>"}).json()
+    assert why["holds"]
+    assert why["notes"] == ["it holds in the engines of 1 keys ('south'); this is what 'south' has"]
+    why = there("/why", params={"statement": f"<{T}Human> a <{T}Nothing>"}).json()
+    assert not why["holds"]
+    for person, answer in (("south-8", "?x is 10"), ("north-9", "not in the window")):
+        told = there("/why-not", params={"rule": "far", "individual": f"{T}{person}"}).json()
+        assert answer in told["answer"], told
+    for path in ("/queries/who/graph", "/queries/who/step"):
+        refused = there(path)
+        assert refused.status_code == 409
+        assert (
+            "key: one engine answers: expected the key of one, such as 'north', 'south'"
+            in (refused.json()["detail"])
+        )
+    refused = there("/queries/who/results?key=west")
+    assert (refused.status_code, refused.json()["detail"]) == (
+        409,
+        "key: no message of the key 'west' has come",
+    )
+
+
+def test_trials_have_an_engine_for_each_key_too(here: Ask, there: Ask) -> None:
+    rule = "prefix : <http://example.org/t#>\n" + (
+        "rule two on change if select "
+        "{ SELECT (COUNT(?p) AS ?n) { ?p a :Human } HAVING (COUNT(?p) > 2) } "
+        'then alert info "{?n} people" key "n"'
+    )
+    sent = {"content-type": "text/plain"}
+    tried = there("/rules/new.rules?dry-run", "PUT", content=rule.encode(), headers=sent).json()
+    assert (tried["faults"], tried["messages"], tried["different"]) == ([], 5, 0)
+    for ask in (here, there):
+        more = seen("north", 9, (5, 1))
+        xml = {"content-type": "application/xml"}
+        sent_one = ask("/messages?source=north", "POST", content=more, headers=xml)
+        assert sent_one.status_code in (200, 202)
+    tried = there("/rules/new.rules?dry-run", "PUT", content=rule.encode(), headers=sent).json()
+    expected = here("/rules/new.rules?dry-run", "PUT", content=rule.encode(), headers=sent).json()
+    assert [each["after"] for each in tried["differences"]] == [
+        each["after"] for each in expected["differences"]
+    ]
+    assert tried["different"] == 1
+    sent = {"content-type": "application/sparql-query"}
+    found = there("/queries/new?dry-run", "PUT", content=QUERY.encode(), headers=sent).json()
+    assert (found["messages"], found["count"], found["faults"]) == (6, 5, [])
+    asked = {"message": NORTH[0].decode(), "source": "south", "files": {}, "after": 5}
+    assert there("/trials", "POST", json=asked).json()["preceding"] == 2
+
+
+@pytest.fixture
+def asked_at(record: Callable[..., Record]) -> Callable[..., Record]:
+    """Makes questions of now."""
+
+    def make(seq: int, key: str = "", age: float = 0.0) -> Record:
+        content, source = AskEngines("results", {"name": "who"}, key).encode()
+        when = datetime.now(UTC) - timedelta(seconds=age)
+        return replace(record(seq, content, source, "ask"), received_at=when)
+
+    return make
+
+
+def answers(url: str) -> list[tuple[int, str]]:
+    found = execute(url, "select entry, key from store.answers order by entry, key")
+    return [(entry, key) for entry, key in found]
+
+
+def test_a_question_is_answered_once_by_those_it_asks(
+    deployment: Deployment,
+    database: str,
+    record: Callable[..., Record],
+    asked_at: Callable[..., Record],
+) -> None:
+    query = record(1, QUERY.encode(), "who", "query")
+    with (
+        PostgresStore.open(database, Timeline.INTEGER) as journal,
+    ):
+        journal.append(
+            [query, *(record(n, seen("c", n, (n, n)), f"cam{n % 3}") for n in range(2, 8))]
+        )
+    with standing_in(deployment, database) as spark:
+        assert spark.batch() == ["", "=cam0", "=cam1", "=cam2"]
+        append(database, asked_at(8, "=cam1"))
+        before = dict(spark.state)
+        assert spark.batch(commit=False) == ["", "=cam1"]
+        assert answers(database) == [(8, "=cam1")]
+        # Spark repeats the batch after a crash, with engines that are rebuilt.
+        spark.lose_engines()
+        assert spark.batch() == ["", "=cam1"]
+        assert answers(database) == [(8, "=cam1")]
+        assert spark.state["=cam1"][1:] == before["=cam1"][1:], "nothing is kept of a question"
+        assert spark.state[""][1:] == before[""][1:]
+        append(database, asked_at(9), record(10, seen("c", 10, (1, 1)), "cam9"))
+        append(database, record(11, seen("c", 11, (1, 1)), "cam2"))
+        spark.lose_engines()
+        assert spark.batch() == ["", "=cam0", "=cam1", "=cam2", "=cam9"]
+        assert answers(database) == [(8, "=cam1"), (9, "=cam0"), (9, "=cam1"), (9, "=cam2")]
+        append(database, asked_at(12, "=none"), asked_at(13, "=cam0", age=700))
+        assert spark.batch() == [""], "whoever asked so long ago has gone"
+        assert len(answers(database)) == 4
+        execute(database, "update store.answers set stored_at = now() - interval '11 minutes'")
+        append(database, asked_at(14, "=cam2"))
+        spark.batch()
+        assert answers(database) == [(14, "=cam2")]
+        assert (
+            execute(database, "select status from store.messages where kind = 'ask' order by seq")
+            == [("accepted",)] * 5
+        )
+
+
+def append(url: str, *records: Record) -> None:
+    with PostgresStore.open(url, Timeline.INTEGER, Writes.JOURNAL) as journal:
+        journal.append(records)
+
+
+def test_what_goes_wrong_in_an_engine_is_the_answer(
+    deployment: Deployment, new_database: Callable[[], str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    url = new_database()
+    with Application.open(on_spark(deployment.settings, url)) as server:
+        ask = begun(server)
+        refused = ask("/queries/who/results")
+        assert refused.status_code == 503
+        assert "no pipeline runs" in refused.text
+        with running(deployment, url):
+            with monkeypatch.context() as patch:
+                patch.setattr(engine_questions, "_MOST_OF_MANY", 100)
+                patch.setattr(engine_questions, "_MOST_ALONE", 200)
+                told = ask("/queries/who/results").json()
+                assert told["detail"].startswith(
+                    "the answer has more than 0 KiB: ask the engine of"
+                )
+                told = ask("/queries/who/results?key=north").json()
+                assert told["detail"].endswith("ask for less")
+                patch.setattr(engine_questions, "MOST_ENGINES", 0)
+                told = ask("/queries/who/results").json()["detail"]
+                assert told.startswith("key: there are more than 0 engines: expected the key of on")
+            assert ask("/queries/who/results").status_code == 200
+            monkeypatch.setitem(engine_questions.QUESTIONS, "results", lambda *_: 1 / 0)
+            assert "ZeroDivisionError" in ask("/queries/who/results").json()["detail"]
+
+
+def test_a_server_with_an_engine_of_its_own_passes_over_questions(
+    deployment: Deployment, new_database: Callable[[], str]
+) -> None:
+    url, path = new_database(), "/queries/who/results"
+    with Application.open(on_spark(deployment.settings, url)) as server:
+        ask = begun(server)
+        with running(deployment, url):
+            expected = ask(path, params={"key": "north"}).json()
+    with Application.open(at(deployment.settings, url)) as server:
+        assert asking(server)(path).json() == expected
+        assert server.submit(SOUTH[0], "south").result(60).message.id == "m8"
+
+
+def test_nothing_but_classes_of_the_package_comes_out_of_an_answer() -> None:
+    with pytest.raises(pickle.UnpicklingError, match=r"an answer has posix\.system"):
+        _Plain(io.BytesIO(pickle.dumps(os.system))).load()
