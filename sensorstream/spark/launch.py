@@ -8,20 +8,23 @@ import re
 import shlex
 import sys
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from subprocess import Popen
 from types import MappingProxyType
 from typing import IO, TYPE_CHECKING, Final
 
+import psutil
+
 from sensorstream.errors import SparkError
 from sensorstream.processes.own_folders import own_folder
 from sensorstream.settings.settings import SparkSettings
 from sensorstream.spark import class_cache
-from sensorstream.spark.spark_failures import sentence
+from sensorstream.spark.spark_failures import last_of, sentence, told_as
 
 if TYPE_CHECKING:
     from py4j.java_gateway import JavaGateway
+    from pyspark import SparkContext
     from pyspark.sql import SparkSession
 
 STREAM_SETTINGS: Final[Mapping[str, str]] = {
@@ -59,8 +62,6 @@ _LOCAL_ONLY: Final = (
     "spark.sql.shuffle.partitions",
 )
 _MASTER: Final = re.compile(r"local(-cluster)?(\[[\d*, ]+\])?|spark://\S+:\d+\S*|yarn|k8s://\S+")
-_LOG: Final = 100_000
-"""Characters of the JVM's output that are searched for a reason."""
 _PATIENCE: Final = 30.0
 """Seconds that the JVM may take to end."""
 _PATIENCE_WITH_CLASSES: Final = 900.0
@@ -98,28 +99,15 @@ def spark_session(
         folder = stack.enter_context(own_folder("sensorstream-spark-"))
         # The output of the JVM tells why it ends.
         log = stack.enter_context((folder / "log").open("w+", errors="replace"))
-        with _told(f"cannot start Spark at {at.master}", log):
+        with told_as(f"cannot start Spark at {at.master}", log):
             spark, java = _start(at, folder, log, stack, configuration, classes)
         try:
             yield spark
-        except (SparkError, OSError):
+        except (SparkError, OSError) as error:
             if java.poll() is None:
                 raise
-            with _told(f"Spark at {at.master} has ended", log):
-                raise
-
-
-@contextmanager
-def _told(what: str, log: IO[str]) -> Iterator[None]:
-    """Tell in one sentence why Spark fails; ``log`` has what its JVM has written."""
-    from py4j.protocol import Py4JError
-    from pyspark.errors import PySparkException
-
-    try:
-        yield
-    except (Py4JError, PySparkException, SparkError, OSError, RuntimeError, ValueError) as error:
-        log.seek(max(0, log.seek(0, os.SEEK_END) - _LOG))
-        raise SparkError(f"{what}: {sentence(error, log.read())}") from error
+            what = f"the process of Spark at {at.master} has ended with code {java.returncode}"
+            raise SparkError(f"{what}: {sentence(None, last_of(log))}") from error
 
 
 def _start(
@@ -136,6 +124,7 @@ def _start(
 
     # PySpark prints every failed query with its stack; the caller gets a QueryError instead.
     logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL)
+    logging.getLogger().addFilter(_is_not_of_py4j)
     environment = {
         "JAVA_HOME": str(java_home(folder / "java")),
         # Workers would take the first python3 on PATH, where SensorStream is not installed.
@@ -162,14 +151,41 @@ def _start(
     settings |= {**further, **given}
     configuration = SparkConf(loadDefaults=False).setAll(list(settings.items()))
     with _environment(environment):
-        gateway = launch_gateway(configuration, {"stdout": log, "stderr": log})
+        try:
+            gateway = launch_gateway(configuration, {"stdout": log, "stderr": log})
+        except BaseException:
+            _kill_with(folder)
+            raise
         stack.callback(_end, gateway, _PATIENCE if classes is None else _PATIENCE_WITH_CLASSES)
         context = SparkContext(conf=configuration, gateway=gateway)
-    stack.callback(context.stop)
+    # What it prints when the JVM ends is told in a sentence.
+    context._accumulatorServer.handle_error = lambda *_: None  # noqa: SLF001
+    stack.callback(_stop, context)
     session = SparkSession(context)
     # Spark reads the settings of its SQL now, not at the first question.
     session.conf.get("spark.sql.ansi.enabled")
     return session, gateway.proc
+
+
+def _is_not_of_py4j(record: logging.LogRecord) -> bool:
+    """Whether a record of the root logger is not the stack of a JVM that has ended."""
+    return record.module != "java_gateway"
+
+
+def _kill_with(folder: Path) -> None:
+    """End the processes of a start that was broken off, by their folder; PySpark leaves them."""
+    for each in psutil.Process().children(recursive=True):
+        with suppress(psutil.Error):
+            if any(str(folder) in word for word in each.cmdline()):
+                each.kill()
+
+
+def _stop(context: SparkContext) -> None:
+    """Stop a context; if its JVM has ended, the part of it that is in this process."""
+    try:
+        context.stop()
+    except OSError:
+        context.stop()
 
 
 def _end(gateway: JavaGateway, patience: float) -> None:

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from importlib import metadata
-from typing import Final
+from typing import IO, Final
+
+from sensorstream.errors import SparkError
 
 _JAVA: Final = 17
 """The oldest Java for Spark 4.3."""
+_MOST: Final = 100_000
+"""Characters of what Java has written that are searched for a reason."""
 _CLASS_FILES: Final = 44
 """The version of Java's class files is this and that of Java."""
 
@@ -99,9 +105,12 @@ _BEFORE: Final = re.compile(
 )
 
 
-def sentence(error: BaseException, log: str = "") -> str:
+_NO_REASON: Final = "Spark gives no reason; the machine may have been short of memory"
+
+
+def sentence(error: BaseException | None, log: str = "") -> str:
     """The reason of a failure, and what to do about it, in one line; ``log`` is what Java wrote."""
-    told = report_of(error)
+    told = "" if error is None else report_of(error)
     report = f"{told}\n{log}"
     for pattern, known in _KNOWN.items():
         found = re.search(pattern, report)
@@ -109,6 +118,25 @@ def sentence(error: BaseException, log: str = "") -> str:
             groups = [each or "" for each in found.groups()]
             return known.format(*groups) if isinstance(known, str) else known(found)
     return _shortened(told, log)
+
+
+def last_of(log: IO[str]) -> str:
+    """The end of what Java has written."""
+    log.seek(max(0, log.seek(0, os.SEEK_END) - _MOST))
+    return log.read()
+
+
+@contextmanager
+def told_as(what: str, log: IO[str] | None = None) -> Iterator[None]:
+    """Turn an error of Spark into a SparkError of a sentence, which begins with what has failed."""
+    from py4j.protocol import Py4JError
+    from pyspark.errors import PySparkException
+
+    try:
+        yield
+    except (Py4JError, PySparkException, OSError, RuntimeError, ValueError) as error:
+        written = "" if log is None else last_of(log)
+        raise SparkError(f"{what}: {sentence(error, written)}") from error
 
 
 def report_of(error: BaseException) -> str:
@@ -126,6 +154,7 @@ def _shortened(told: str, log: str) -> str:
     if not named:
         written = [line for line in log.splitlines() if not _NOISE.match(line)]
         named = [line for line in written if _NAMED.search(line)]
-        named = named or (written[-1:] if "JAVA_GATEWAY" in told else lines[:1] or written[-1:])
+        if not named:
+            named = written[-1:] if "JAVA_GATEWAY" in told else lines[:1]
     line = named[-1] if named else told.strip()
-    return _BEFORE.sub("", line).partition(" SQLSTATE: ")[0].strip() or "Spark gives no reason"
+    return _BEFORE.sub("", line).partition(" SQLSTATE: ")[0].strip() or _NO_REASON

@@ -6,6 +6,7 @@ import os
 import pickle
 import subprocess
 import sys
+import tempfile
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Final
@@ -26,7 +27,8 @@ class HostClient:
     """A connection to the host of one partition; starts the host if there is none.
 
     Args:
-        folder: holds the sockets of the query's hosts on this machine; made if it is not there.
+        folder: holds the sockets of the query's hosts on this machine; made if it is not there,
+            in the system's place for temporary files if its own is not there.
         partition: the number of the partition.
         task: the task of a new host.
 
@@ -35,6 +37,9 @@ class HostClient:
     """
 
     def __init__(self, folder: Path, partition: int, task: HostTask) -> None:
+        if not folder.parent.is_dir():
+            # Another machine keeps temporary files elsewhere.
+            folder = Path(tempfile.gettempdir()) / folder.name
         folder.mkdir(mode=0o700, exist_ok=True)
         self._folder, self._partition, self._task = folder, partition, task
         self._connection = self._reach()

@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from time import monotonic
+from time import monotonic, sleep
 from typing import TYPE_CHECKING, Final
 
 from sensorstream.app.control.wiring import Stage, read_rules, runner_of, shipped, version_of
@@ -32,7 +32,7 @@ from sensorstream.processes.own_folders import own_folder
 from sensorstream.settings.endpoints import KafkaInput
 from sensorstream.settings.settings import Settings
 from sensorstream.spark.launch import STREAM_SETTINGS, spark_session
-from sensorstream.spark.spark_failures import sentence
+from sensorstream.spark.spark_failures import told_as
 from sensorstream.streaming.batch_figures import BatchFigures
 from sensorstream.streaming.engine_host import deployment_of
 from sensorstream.streaming.host_client import start_hosts
@@ -115,8 +115,11 @@ _FORMAT: Final = 1
 the journal in them. Checkpoints of engines have a version of their own.
 """
 _END: Final = "end"
+_DYNAMIC: Final = "spark.dynamicAllocation.enabled"
+_PATIENCE: Final = 180.0
+"""Seconds in which a cluster must start an executor, which may load an image."""
 _LOOK: Final = 0.1
-"""Seconds between two looks whether the last batch has ended."""
+"""Seconds between two looks whether an executor is there, or the last batch has ended."""
 Told = Callable[[int, int], None]
 
 
@@ -138,7 +141,7 @@ class RunningStream:
             SparkError: it has failed.
             HistoryError: the history cannot be reached.
         """
-        with _pipeline_errors():
+        with told_as("the pipeline failed"):
             ended = bool(self.query.awaitTermination(seconds))
             self.figures.tell(self.query)
             return ended
@@ -197,19 +200,40 @@ def running_stream(
             spark = stack.enter_context(spark_session(at, _CONFIGURATION))
             spark.conf.set(_PARTITIONS, str(spark.sparkContext.defaultParallelism))
             shown.result()
-            with _pipeline_errors():
+            with told_as("pipeline.folder"):
                 mark = FolderMark(spark, settings.pipeline.folder)
                 check_folder(settings, store, mark)
         figures = BatchFigures(url, spark.sparkContext.defaultParallelism)
         stack.callback(figures.close)
         sink = HistorySink(store, told, figures, deployment.stages)
-        with _pipeline_errors():
+        with told_as("the pipeline failed"):
+            fixed = spark.conf.get(_DYNAMIC, "false") == "false"
+            if fixed and not settings.spark.master.startswith("local"):
+                await_executor(spark, settings.spark.master, _PATIENCE)
             if partitions is not None:
                 _divide(spark, mark.folder, partitions)
                 spark.conf.set(_PARTITIONS, str(partitions))
             query = _start(spark, settings, task, str(sockets), sink, prefixes, mark.folder)
         stack.callback(_stop, query)
         yield RunningStream(store, query, figures, sockets / _END)
+
+
+def await_executor(spark: SparkSession, master: str, seconds: float) -> None:
+    """Wait for the first executor of a cluster.
+
+    Raises:
+        SparkError: there is none after so many seconds.
+    """
+    members = spark.sparkContext._jsc.sc().getExecutorMemoryStatus  # noqa: SLF001
+    end = monotonic() + seconds
+    # The driver is one of them.
+    while members().size() < 2:
+        if monotonic() > end:
+            raise SparkError(
+                f"no executor has started at {master} for {seconds:.0f} s: expected a worker with "
+                "a free core and the memory of spark.executor.memory (1g by default)"
+            )
+        sleep(_LOOK)
 
 
 def _patient(master: str) -> str:
@@ -397,19 +421,7 @@ def _start(
     )
 
 
-@contextmanager
-def _pipeline_errors() -> Iterator[None]:
-    """Turn what Spark raises into an error of one sentence."""
-    from py4j.protocol import Py4JError
-    from pyspark.errors import PySparkException
-
-    try:
-        yield
-    except (Py4JError, PySparkException, ConnectionError) as error:
-        raise SparkError(f"the pipeline failed: {sentence(error)}") from error
-
-
 def _stop(query: StreamingQuery) -> None:
     """Stop a query, whose process of Java may have ended."""
-    with suppress(SparkError), _pipeline_errors():
+    with suppress(SparkError), told_as("the pipeline failed"):
         query.stop()

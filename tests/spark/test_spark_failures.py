@@ -171,7 +171,7 @@ class Dead(Exception):
             "",
             "cannot reach the history",
         ),
-        (None, STARTED, "its process of Java has ended"),
+        (None, STARTED + "A worker of Python has ended.\n", "its process of Java has ended"),
         (GATEWAY, "java: not found\n", "java: not found"),
         ("", "", "Spark gives no reason"),
     ],

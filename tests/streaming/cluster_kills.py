@@ -17,6 +17,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from threading import Event, Thread
@@ -172,6 +173,10 @@ def watermark(url: str) -> tuple[int, int]:
         return 0, 0
 
 
+def _is_after(url: str, entry: int) -> bool:
+    return watermark(url)[0] > entry
+
+
 def wait(cluster: Cluster, condition: Callable[[], object], what: str) -> None:
     """Keep the processes up until a condition holds."""
     deadline = time.monotonic() + PATIENCE
@@ -205,12 +210,12 @@ def endure(folder: Path, rounds: int, seed: int) -> Counter[str]:
             wait(cluster, lambda: watermark(url)[0], "the first batch")
             for number, kind in enumerate(kinds):
                 time.sleep(dice.uniform(0, 6))
-                wait(cluster, lambda kind=kind: cluster.kill(kind, dice), f"a process: {kind}")
+                wait(cluster, partial(cluster.kill, kind, dice), f"a process: {kind}")
                 counted[kind] += 1
                 print(f"{number + 1}/{len(kinds)} {kind}: {watermark(url)}", flush=True)
                 if number % 3 == 2:
                     before = max(watermark(url)[0], 1)
-                    wait(cluster, lambda b=before: watermark(url)[0] > b, "a batch")
+                    wait(cluster, partial(_is_after, url, before), "a batch")
                 cluster.keep()
         wait(cluster, lambda: len(set(watermark(url))) == 1 and watermark(url)[0], "the end")
         counted["messages"] = count()

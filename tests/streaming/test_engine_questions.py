@@ -102,12 +102,16 @@ def without_seconds(found: Any) -> Any:
 TIMES: Final = {"seconds", "received_at"}
 
 
+def told_all(ask: Callable[[], httpx.Response]) -> bool:
+    return bool(ask().json().get("reports") == len(NORTH))
+
+
 def test_the_engine_of_a_key_answers_as_a_server_does(here: Ask, there: Ask) -> None:
     one = f"{T}north-1"
     asked = partial(here, "/queries/who/graph"), partial(there, "/queries/who/graph?key=north")
     for each in asked:
         # The last instant is over when silence has told it.
-        eventually(lambda ask=each: ask().json().get("reports") == len(NORTH))
+        eventually(partial(told_all, each))
     for path, params in (
         ("/queries/who/results", {}),
         ("/queries/far/results", {}),

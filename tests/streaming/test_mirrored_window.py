@@ -177,7 +177,7 @@ def test_after_each_batch_it_holds_what_the_windows_hold(
 
 def stored(store: PostgresStore, upto: int, *rows: HeldRow) -> None:
     """Store a batch of one engine that holds this anew."""
-    store.place(Standings(upto, [EngineStanding("=k", 1, Waits(), upto, upto, rows)]))
+    store.place(Standings(upto, [EngineStanding("=k", 1, Waits(), upto, upto, held=rows)]))
 
 
 def part(name: str, message: str = "m1") -> HeldRow:

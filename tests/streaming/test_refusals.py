@@ -6,16 +6,23 @@ import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
-from sensorstream.errors import HistoryError, MissingExtra, SettingsError
+from sensorstream.errors import HistoryError, MissingExtra, SettingsError, SparkError
 from sensorstream.history.effects_writer import Writes
 from sensorstream.history.store import PostgresStore
 from sensorstream.journal.records import Record
 from sensorstream.model.timeline import Timeline
 from sensorstream.settings.settings import PipelineSettings, Settings
-from sensorstream.streaming.spark_stream import FolderMark, check_folder, running_stream
+from sensorstream.streaming.spark_stream import (
+    FolderMark,
+    await_executor,
+    check_folder,
+    running_stream,
+)
 
 
 def test_without_spark_it_says_what_to_install(
@@ -27,6 +34,16 @@ def test_without_spark_it_says_what_to_install(
         running_stream(settings, "postgresql://", lambda _entries, _last: None),
     ):
         pass
+
+
+def test_a_cluster_without_room_for_an_executor_is_told() -> None:
+    members = SimpleNamespace(size=lambda: 1)
+    java = SimpleNamespace(sc=lambda: SimpleNamespace(getExecutorMemoryStatus=lambda: members))
+    spark: Any = SimpleNamespace(sparkContext=SimpleNamespace(_jsc=java))
+    with pytest.raises(
+        SparkError, match="no executor has started at spark://h:1 for 0 s: expected"
+    ):
+        await_executor(spark, "spark://h:1", 0.0)
 
 
 class PlainMark(FolderMark):

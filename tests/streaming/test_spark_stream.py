@@ -337,7 +337,13 @@ def test_whatever_is_killed_it_stores_what_a_server_stores_each_once(
     # A Python process of Spark ends: Spark goes on, or the command says why it cannot.
     kill(processes(command, "worker_daemon")[-1:])
     time.sleep(dice.uniform(0, 3))
-    killed(command)
+    # Spark itself ends: that is told in a sentence.
+    if command.poll() is None:
+        kill(processes(command, "org.apache.spark.deploy.SparkSubmit"))
+    _, told = command.communicate(timeout=PATIENCE)
+    assert command.returncode == 3
+    assert "error[spark]: " in told
+    assert "Traceback" not in told
     # From here on another source has more, while all is killed at any moment.
     source = ("--source", f"folder:{tmp_path / 'in'}")
     for _ in range(rounds - 1):

@@ -143,7 +143,6 @@ class EngineQuestions:
             raise unknown
         return found
 
-
     def _key(self, name: str) -> str:
         return key_named(name, {each.head.name for each in self._app.settings.stages})
 

@@ -240,8 +240,8 @@ def postgres_asks(new_database: Databases) -> Callable[[str], Any]:
     def opened(turtle: str) -> Any:
         triples = [triple_from_oxigraph(each.triple) for each in naive.loaded(turtle)]
 
-        def live(fix: Callable[[], None]) -> PresentStatements:
-            fix()
+        def live(fix: Callable[[str], None]) -> PresentStatements:
+            fix("")
             marks = int(Origin.STATIC)
             return PresentStatements([StandingTriple(e, marks, FOREVER) for e in triples], [])
 
