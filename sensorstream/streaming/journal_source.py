@@ -58,8 +58,8 @@ class Woken(SeqRange):
 
 class JournalSource(DataSource):  # type: ignore[misc]
     """The source; options: ``url`` of the history, ``key``, ``prefixes``, ``depth``, ``batch``,
-    ``parts``, ``end``. ``prefixes`` is a dictionary, pickled and in hexadecimal digits. No batch
-    begins any more when there is a file ``end``.
+    ``parts``, and maybe ``end``. ``prefixes`` is a dictionary, pickled and in hexadecimal digits.
+    No batch begins any more when there is a file ``end``.
     """
 
     def __init__(self, options: MutableMapping[str, str]) -> None:
@@ -94,7 +94,8 @@ class JournalReader(DataSourceStreamReader):  # type: ignore[misc]
         Raises:
             HistoryError: the journal cannot be read, or it is not the one that was read before.
         """
-        if Path(self._options["end"]).exists():
+        end = self._options.get("end")
+        if end and Path(end).exists():
             return start
         with self._opened("cannot read the journal") as cursor:
             last = one_value(cursor, "select coalesce(max(seq), 0) from store.messages")

@@ -96,15 +96,16 @@ class KeyedEngine:
         deployment: Deployment,
         counter: Callable[[], float],
         first: int,
-        deadly: DeadlyEntries,
+        deadly: DeadlyEntries | None = None,
     ) -> None:
         """Start an engine whose first entry is ``first``.
 
         Raises:
             ReasonerError: its reasoner does not start.
         """
-        machine = build_machine(deployment, counter, turn=deadly.in_work.turn_to, live=True)
-        self._deadly = deadly
+        self._deadly = DeadlyEntries.none() if deadly is None else deadly
+        turn = self._deadly.in_work.turn_to
+        machine = build_machine(deployment, counter, turn=turn, live=True)
         self.skipped = False
         """Whether a deadly entry was skipped since the checkpoint."""
         self._engine = machine.engine
