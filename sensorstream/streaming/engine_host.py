@@ -64,7 +64,7 @@ class EngineHost:
         self, deployment: Deployment, url: str, deadly: DeadlyEntries | None = None
     ) -> None:
         """``url`` is that of the history, where the journal is."""
-        self._deadly = DeadlyEntries.none() if deadly is None else deadly
+        self._deadly = deadly
         settings = deployment.settings
         self._deployment = deployment
         self._every = max(1, settings.history.checkpoint_every)

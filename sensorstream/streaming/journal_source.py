@@ -88,7 +88,7 @@ class Woken(SeqRange):
 
 class JournalSource(DataSource):  # type: ignore[misc]
     """The source; options: ``url`` of the history, ``key``, ``prefixes``, ``depth``, ``batch``,
-    ``parts``, ``inputs``, ``size``, ``end``. ``prefixes`` and ``inputs``, those that read topics,
+    ``parts``, ``inputs``, ``size``, maybe ``end``. ``prefixes`` and ``inputs``, those that read topics,
     are dictionaries, pickled and in hexadecimal digits; ``size`` is the most bytes of a message. No
     batch begins any more when there is a file ``end``.
     """
@@ -125,7 +125,8 @@ class JournalReader(DataSourceStreamReader):  # type: ignore[misc]
         Raises:
             HistoryError: the journal cannot be read, or it is not the one that was read before.
         """
-        if Path(self._options["end"]).exists():
+        end = self._options.get("end")
+        if end and Path(end).exists():
             return start
         with self._opened("cannot read the journal") as cursor:
             last = one_value(cursor, "select coalesce(max(seq), 0) from store.messages")

@@ -120,7 +120,7 @@ class KeyedEngine:
         deployment: Deployment,
         counter: Callable[[], float],
         first: int,
-        deadly: DeadlyEntries,
+        deadly: DeadlyEntries | None = None,
         stage: Stage | None = None,
     ) -> None:
         """Start an engine whose first entry is ``first``; ``stage`` is its own, if it is a later
@@ -131,8 +131,9 @@ class KeyedEngine:
         """
         self._stage = stage
         deployment = deployment if stage is None else stage.deployment
-        machine = build_machine(deployment, counter, turn=deadly.in_work.turn_to, live=True)
-        self._deadly = deadly
+        self._deadly = DeadlyEntries.none() if deadly is None else deadly
+        turn = self._deadly.in_work.turn_to
+        machine = build_machine(deployment, counter, turn=turn, live=True)
         self.skipped = False
         """Whether a deadly entry was skipped since the checkpoint."""
         self._engine = machine.engine

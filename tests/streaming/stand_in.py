@@ -29,9 +29,7 @@ class StandIn:
     def __init__(self, deployment: Deployment, url: str, store: PostgresStore) -> None:
         self._deployment, self._url = deployment, url
         options = {"url": url, "key": "source", "prefixes": pickle.dumps({}).hex()}
-        self._reader = JournalReader(
-            options | {"depth": "64", "batch": "1000", "parts": "2", "end": "/absent"}
-        )
+        self._reader = JournalReader(options | {"depth": "64", "batch": "1000", "parts": "2"})
         self._figures = BatchFigures(url, 2)
         self._sink: Any = HistorySink(store, lambda *_: None, self._figures)
         self.offset = self._reader.initialOffset()

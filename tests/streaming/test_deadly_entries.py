@@ -81,6 +81,8 @@ def test_what_ends_the_process_or_never_ends_is_skipped_and_told(
 ) -> None:
     settings = deadly_deployment(tmp_path, "[limits]\nentry_seconds = 0.4\n")
     said = rows(80, 66, 67, 75, 10, 68, 90, 20)
+    # A fault of the program is no better.
+    said.append((9, "m9", "", START, 9, b"no time", None, "time", False, ""))
     task = HostTask(settings, "", None, b"secret")
     with closing(HostClient(folder, 0, task)) as client:
         done = client.work(Work("=cam", None, 0, [pack(said)]))
@@ -90,18 +92,21 @@ def test_what_ends_the_process_or_never_ends_is_skipped_and_told(
         (host,) = [each for each in hosts(folder) if not each.children()]
         host.send_signal(signal.SIGKILL)
         host.wait()
-        later = rows(85, first=9)
+        later = rows(85, first=10)
         assert client.work(Work("=cam", done.place, 0, [pack(later)])) is None
         assert done.checkpoint is not None
         checkpoint = (done.place.last, done.checkpoint)
         again = Work("=cam", done.place, 0, [pack(later)], rebuild=True, checkpoint=checkpoint)
         found = merged([found, *parts(client.work(again))])
-    skipped = {each.seq: each.reason for each in found.statuses if each.status is Status.SKIPPED}
-    assert set(skipped) == {2, 3, 6}
+    skipped = {
+        each.seq: each.reason or "" for each in found.statuses if each.status is Status.SKIPPED
+    }
+    assert set(skipped) == {2, 3, 6, 9}
     assert skipped[2] == (
         "skipped: the process of its engine ended while entry 2 was in work, 2 times in a row; "
         "the message m2 from 'cam' is in quarantine"
     )
+    assert skipped[9].endswith("; an entry of kind 'time' has no effect")
     alerts = [each for each in found.alerts if isinstance(each, Alert)]
     notices = {a.message: (a.key, a.text) for a in alerts if a.kind == "entry-skipped"}
     assert notices == {f"m{seq}": ("journal", reason) for seq, reason in skipped.items()}

@@ -29,9 +29,7 @@ def store(database: str) -> Iterator[PostgresStore]:
 
 def reader(url: str, batch: int = 100) -> JournalReader:
     options = {"url": url, "key": "source", "prefixes": pickle.dumps({}).hex()}
-    return JournalReader(
-        options | {"depth": "64", "batch": str(batch), "parts": "2", "end": "/absent"}
-    )
+    return JournalReader(options | {"depth": "64", "batch": str(batch), "parts": "2"})
 
 
 def read(reader: JournalReader, start: dict[str, int], end: dict[str, int]) -> Batch:

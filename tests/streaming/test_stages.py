@@ -180,9 +180,7 @@ class City:
         sink: Any = HistorySink(self.store, lambda *_: None, self.figures, deployment.stages)
         self._sink = sink
         options = {"url": url, "key": "source", "prefixes": pickle.dumps({}).hex()}
-        self._reader = JournalReader(
-            options | {"depth": "64", "batch": "1000", "parts": "1", "end": "/absent"}
-        )
+        self._reader = JournalReader(options | {"depth": "64", "batch": "1000", "parts": "1"})
         self._state: dict[str, tuple[EnginePlace, tuple[int, bytes] | None, list[bytes]]] = {}
         self._offset = NONE
         self._batch = 0

@@ -70,7 +70,6 @@ def reader(settings: Settings, database: str, batch: int) -> JournalReader:
             "depth": "64",
             "batch": str(batch),
             "parts": "2",
-            "end": "/absent",
         }
     )
 
