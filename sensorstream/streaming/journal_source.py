@@ -88,9 +88,9 @@ class Woken(SeqRange):
 
 class JournalSource(DataSource):  # type: ignore[misc]
     """The source; options: ``url`` of the history, ``key``, ``prefixes``, ``depth``, ``batch``,
-    ``parts``, ``inputs``, ``size``, maybe ``end``. ``prefixes`` and ``inputs``, those that read topics,
-    are dictionaries, pickled and in hexadecimal digits; ``size`` is the most bytes of a message. No
-    batch begins any more when there is a file ``end``.
+    ``parts``, ``inputs``, ``size``, maybe ``end``. ``prefixes`` and ``inputs``, those that read
+    topics, are dictionaries, pickled and in hexadecimal digits; ``size`` is the most bytes of a
+    message. No batch begins any more when there is a file ``end``.
     """
 
     def __init__(self, options: MutableMapping[str, str]) -> None:
