@@ -9,7 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from sensorstream.app.life import backup
 from sensorstream.errors import HistoryError, MissingExtra, SettingsError
+from sensorstream.history import effects_writer
 from sensorstream.history.effects_writer import Writes
 from sensorstream.history.store import PostgresStore
 from sensorstream.journal.records import Record
@@ -48,6 +50,19 @@ def test_a_folder_keeps_the_key_it_was_made_with(
             SettingsError, match="engines in format 2, expected 1: start the version"
         ):
             check_folder(ours, store)
+
+
+def test_a_backup_has_no_state_while_a_pipeline_runs(
+    settings: Settings, database: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "state"
+    monkeypatch.setattr(effects_writer, "_PATIENCE", 0)
+    with PostgresStore.open(database, Timeline.INTEGER, Writes.EFFECTS) as store:
+        check_folder(replace(settings, pipeline=PipelineSettings(folder=folder)), store)
+        with backup._state_files(database, folder) as found:
+            assert found == ([], [folder])
+    with backup._state_files(database, folder) as found:
+        assert found == ([folder / "sensorstream.json"], [])
 
 
 def test_a_new_folder_needs_the_whole_journal(
