@@ -367,15 +367,21 @@ def _divide(spark: SparkSession, folder: str, partitions: int) -> None:
     Raises:
         SparkError: the state cannot be divided.
     """
+    from py4j.protocol import Py4JJavaError
     from pyspark.errors import PySparkException
 
     try:
         spark._streamingCheckpointManager.repartition(folder, partitions, False)  # noqa: SLF001
-    except PySparkException as error:
-        if (error.getCondition() or "").endswith(_NOT_NEEDED):
+    except (PySparkException, Py4JJavaError) as error:
+        known = isinstance(error, PySparkException)
+        if known and (error.getCondition() or "").endswith(_NOT_NEEDED):
             return
-        told = str(error).partition("\n")[0]
-        raise SparkError(f"cannot divide the state in {folder}: {told}") from error
+        # The text of an error of Java asks the JVM, which may have ended when it is shown.
+        told = str(error if known else error.java_exception).partition("\n")[0]
+        raise SparkError(
+            f"cannot divide the state in {folder}: {told}. Start it again with --partitions "
+            f"{partitions}"
+        ) from None
 
 
 def _start(

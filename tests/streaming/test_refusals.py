@@ -11,7 +11,9 @@ from typing import Any
 
 import pytest
 
+from sensorstream.app.life import backup
 from sensorstream.errors import HistoryError, MissingExtra, SettingsError, SparkError
+from sensorstream.history import effects_writer
 from sensorstream.history.effects_writer import Writes
 from sensorstream.history.store import PostgresStore
 from sensorstream.journal.records import Record
@@ -78,6 +80,22 @@ def test_a_folder_keeps_the_key_it_was_made_with(
             SettingsError, match="engines in format 2, expected 1: start the version"
         ):
             check_folder(ours, store, mark)
+
+
+def test_a_backup_has_no_state_while_a_pipeline_runs(
+    settings: Settings, database: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "state"
+    monkeypatch.setattr(effects_writer, "_PATIENCE", 0)
+    with PostgresStore.open(database, Timeline.INTEGER, Writes.EFFECTS):
+        folder.mkdir()
+        (folder / backup.STATE_MARK).write_text("{}")
+        with backup._state_files(database, folder) as found:
+            assert found == ({}, [folder])
+    with backup._state_files(database, folder) as found:
+        assert found == ({backup.STATE_MARK: folder / backup.STATE_MARK}, [])
+    with backup._state_files(database, "s3a://bucket/state") as found:
+        assert found == ({}, ["s3a://bucket/state"])
 
 
 def test_a_new_folder_needs_the_whole_journal(
