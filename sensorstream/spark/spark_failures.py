@@ -101,7 +101,7 @@ _NOISE: Final = re.compile(
 _NAMED: Final = re.compile(r"\b\w*(?:Error|Exception)\b[^:]*: \S")
 _BEFORE: Final = re.compile(
     r"^(?:\S+ \S+ ERROR \w+: |Caused by: |: |Exception in thread \"[^\"]*\" )*"
-    r"(?:[\w.$]+(?:Error|Exception): )*(?:\[[A-Z_.]+\] )?"
+    r"(?:[\w.$]+(?:Error|Exception): )*"
 )
 
 
@@ -148,7 +148,9 @@ def report_of(error: BaseException) -> str:
 
 
 def _shortened(told: str, log: str) -> str:
-    """The line that names the innermost error, without its class: of the error, else the log."""
+    """The line that names the innermost error, without its class: of the error, else the log. It
+    keeps Spark's code, as ``[SPARK_JOB_CANCELLED]``.
+    """
     lines = [line for line in told.splitlines() if not _NOISE.match(line)]
     named = [line for line in lines if _NAMED.search(line)]
     if not named:

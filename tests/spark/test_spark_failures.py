@@ -162,7 +162,7 @@ class Dead(Exception):
             "TYPE_MISMATCH] The value 'soon' in the config \"spark.network.timeout\" is invalid. "
             "SQLSTATE: 22022" + STACK,
             "",
-            "The value 'soon' in the config \"spark.network.timeout\" is invalid.",
+            "[INVALID_CONF_VALUE.TYPE_MISMATCH] The value 'soon' in the config",
         ),
         (
             CRASH + "\nTraceback (most recent call last):\n  File x\n    raise HistoryError(\n"
