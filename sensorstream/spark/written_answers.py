@@ -58,9 +58,9 @@ def below_one_of(output: str, folders: Sequence[str]) -> str:
             "output: expected names of letters, digits and . _ = + @ -, which begin with a letter "
             f"or digit, and not within another output, not '{output}'"
         )
-    check_output(whole)
     if not _ADDRESS.match(whole) and not Path(whole).resolve().is_relative_to(Path(base).resolve()):
         raise QueryError(f"output: '{output}' leads out of {base} by a link")
+    check_output(whole)
     return whole
 
 

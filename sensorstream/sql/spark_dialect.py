@@ -34,8 +34,8 @@ _ATOMS: Final = (exp.Boolean, exp.Column, exp.Func, exp.Literal, exp.Null)
 def simplify(tree: exp.Expr) -> None:
     """Leave out parentheses that say nothing, and write CASE as IF; the meaning stays.
 
-    Spark's parser tries every reading of each, again and again within others: 52 kB of a condition
-    took it 10 s of a processor, and take it 2.6 s.
+    Spark's parser tries every reading of each, again and again within others: 90 kB of OR and AND
+    within each other took it 32 s of a processor, and take it 0.3 s.
     """
     for node in reversed(list(tree.find_all(exp.Paren, exp.Case))):
         if isinstance(node, exp.Paren):

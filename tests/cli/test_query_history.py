@@ -13,6 +13,8 @@ import pytest
 from click.testing import Result
 
 from sensorstream import Client
+from sensorstream.history.read_only_sql import SqlResult
+from sensorstream.spark import bulk_sql
 
 Run = Callable[..., Result]
 
@@ -177,3 +179,17 @@ def test_window_and_history_are_validated(run: Run, filled: Any, tmp_path: Path)
     assert focused(*server, "--on", "all", "--at=-1") == set()
     # Beside the server, too.
     assert focused("-c", filled.config, "--on", "history") == left
+
+
+def test_spark_writes_an_answer_in_sql_where_the_command_says(
+    run: Run, filled: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def written(place: object, text: str, *, output: str, **_: object) -> SqlResult:
+        return SqlResult(("output", "rows"), ((output, 3),), truncated=False)
+
+    monkeypatch.setattr(bulk_sql, "run_spark_sql", written)
+    ask = ("sql", "-c", filled.config, "select 1", "--output", "s3a://lake/n.csv")
+    told = run(*ask, "--on", "spark", "--json", status=0).stdout
+    assert json.loads(told)["rows"] == [["s3a://lake/n.csv", 3]]
+    refused = run(*ask, status=2).stderr
+    assert "add --on spark" in refused

@@ -66,6 +66,14 @@ def test_a_long_condition_is_taken() -> None:
     assert translate(text, CATALOG).text.count(" OR ") == 299
 
 
+def test_parentheses_that_say_nothing_are_left_out_for_sparks_parser() -> None:
+    text = (
+        "select iri from human where (((x = 1) and (x > 2)) or ((x = 3) and ((x = 4) or (x = 5))))"
+    )
+    told = translate(text, CATALOG).text.partition(" WHERE ")[2]
+    assert told.count("(") - told.count("CAST(") == 1
+
+
 def test_an_error_says_where_it_is() -> None:
     with pytest.raises(QueryError, match="not SQL that can be read") as caught:
         translate("select iri\nfrom human where and", CATALOG)

@@ -63,7 +63,7 @@ def test_a_name_is_below_a_folder_or_an_address_of_the_settings(folder: Path) ->
         ("noon", "ends in .parquet or .csv"),
         ("noon.parquet.txt", "ends in .parquet or .csv"),
         ("there.parquet", "is there already"),
-        ("lost.csv", "is there already"),
+        ("lost.csv", "leads out of"),
         ("out/n.csv", "leads out of"),
     ],
 )

@@ -42,75 +42,71 @@ _FORM: Final = b"sensorstream.form"
 _NOTHING: Final = ""
 
 
-def write_table(answer: DataFrame, names: Sequence[str], folder: Path) -> int:
+def write_table(
+    answer: DataFrame, names: Sequence[str], folder: Path, form: str | None = None
+) -> int:
     """Write the rows of an answer to SQL, in their order, as ``answer.parquet``; returns their
     number.
 
     Two of ``names`` may be the same; ``folder`` exists and, on a cluster, is shared with the
-    executors.
+    executors. ``form`` is that of a SPARQL query.
 
     Raises:
         SparkError: the executors wrote the parts elsewhere.
     """
     import pyarrow as pa
+    import pyarrow.parquet as pq
 
     columns, batches = _computed(answer, folder)
     schema = pa.schema(
-        [pa.field(name, each.type) for name, each in zip(names, columns, strict=True)]
+        [pa.field(name, each.type) for name, each in zip(names, columns, strict=True)],
+        None if form is None else {_FORM: form.encode()},
     )
-
-    def converted(batch: pyarrow.RecordBatch) -> pyarrow.RecordBatch:
-        # Spark writes durations as whole numbers.
-        pairs = zip(batch.columns, schema, strict=True)
-        return pa.record_batch([column.cast(field.type) for column, field in pairs], schema=schema)
-
-    return _keep(batches, schema, converted, folder)
+    rows = 0
+    with pq.ParquetWriter(folder / ANSWER, schema) as writer:
+        for batch in batches:
+            # Spark writes durations as whole numbers.
+            pairs = zip(batch.columns, schema, strict=True)
+            cells = [column.cast(field.type) for column, field in pairs]
+            writer.write_batch(pa.record_batch(cells, schema=schema))
+            rows += batch.num_rows
+    shutil.rmtree(folder / _PARTS)
+    return rows
 
 
 def write_terms(answer: DataFrame, query: SqlQuery, folder: Path) -> int:
     """Write the answer to a SPARQL query, as :func:`write_table`; ``query`` says what it means."""
-    _, batches = _computed(answer, folder)
-    schema, converted = _as_terms(query)
-    return _keep(batches, schema, converted, folder)
+    told = term_rows(answer, query)
+    return write_table(told, told.columns, folder, query.form)
 
 
 def term_rows(answer: DataFrame, query: SqlQuery) -> DataFrame:
     """The answer to a SPARQL query as a data frame, computed where its rows are."""
-    schema, converted = _as_terms(replace(query, tree=exp.Select()))
-
-    def told(batches: Iterator[pyarrow.RecordBatch]) -> Iterator[pyarrow.RecordBatch]:
-        return (converted(each) for each in batches if each.num_rows)
-
-    columns = ", ".join(
-        f"`{each.name}` {'boolean' if query.form == 'ASK' else 'string'}" for each in schema
-    )
-    return answer.toDF(*(f"c{n}" for n in range(len(answer.columns)))).mapInArrow(told, columns)
-
-
-def _as_terms(
-    query: SqlQuery,
-) -> tuple[pyarrow.Schema, Callable[[pyarrow.RecordBatch], pyarrow.RecordBatch]]:
-    """The columns of an answer, and what makes them of a batch of its SQL."""
     import pyarrow as pa
+    from pyspark.sql.pandas.types import from_arrow_schema
 
-    metadata = {_FORM: query.form.encode()}
     if query.form == "ASK":
         names, kind = ["boolean"], pa.bool_()
     else:
         names, kind = [each.name for each in query.columns] or [_NOTHING], pa.string()
-    schema = pa.schema([pa.field(name, kind) for name in names], metadata)
+    schema = pa.schema([pa.field(name, kind) for name in names])
+    # The executors need no tree.
+    query = replace(query, tree=exp.Select())
 
-    def converted(batch: pyarrow.RecordBatch) -> pyarrow.RecordBatch:
-        found = answer_of(query, iter(rows_of_batch(batch)))
-        if isinstance(found, bool):
-            columns: list[list[Any]] = [[found]]
-        elif isinstance(found, GraphAnswer):
-            columns = _columns(found.triples, len(names))
-        else:
-            columns = _columns(found.rows, len(names))
-        return pa.record_batch([pa.array(each, kind) for each in columns], schema=schema)
+    def told(batches: Iterator[pyarrow.RecordBatch]) -> Iterator[pyarrow.RecordBatch]:
+        for batch in batches:
+            if not batch.num_rows:
+                continue
+            found = answer_of(query, iter(rows_of_batch(batch)))
+            if isinstance(found, bool):
+                columns: list[list[Any]] = [[found]]
+            else:
+                rows = found.triples if isinstance(found, GraphAnswer) else found.rows
+                columns = _columns(rows, len(names))
+            yield pa.record_batch([pa.array(each, kind) for each in columns], schema=schema)
 
-    return schema, converted
+    numbered = answer.toDF(*(f"c{number}" for number in range(len(answer.columns))))
+    return numbered.mapInArrow(told, from_arrow_schema(schema))
 
 
 def write_plan(parts: Mapping[str, str], folder: Path) -> int:
@@ -175,25 +171,6 @@ def _read(parts: Sequence[Path]) -> Iterator[pyarrow.RecordBatch]:
     for part in parts:
         with pq.ParquetFile(part) as file:
             yield from file.iter_batches(_BATCH)
-
-
-def _keep(
-    batches: Iterator[pyarrow.RecordBatch],
-    schema: pyarrow.Schema,
-    converted: Callable[[pyarrow.RecordBatch], pyarrow.RecordBatch],
-    folder: Path,
-) -> int:
-    """Write the kept file, and remove the parts; returns the number of rows."""
-    import pyarrow.parquet as pq
-
-    rows = 0
-    with pq.ParquetWriter(folder / ANSWER, schema) as writer:
-        for batch in batches:
-            if batch.num_rows:
-                writer.write_batch(converted(batch))
-                rows += batch.num_rows
-    shutil.rmtree(folder / _PARTS)
-    return rows
 
 
 def _columns(rows: Iterator[Sequence[Term | None]], width: int) -> list[list[str | None]]:

@@ -18,6 +18,7 @@ from sensorstream.errors import Position, QueryError
 from sensorstream.sql.postgres.function_table import AGGREGATES, OVER_WINDOWS, PLAIN, WAYS
 from sensorstream.sql.postgres.select_queries import query, scope_of
 from sensorstream.sql.postgres.sql_scope import Columns, Outputs, position, refused
+from sensorstream.sql.spark_dialect import simplify
 
 HISTORY: Final = "history"
 """The schema of the views."""
@@ -116,6 +117,8 @@ def translate(text: str, catalog: Catalog) -> Translated:
 
 def spark_text(tree: exp.Expr) -> str:
     """Write a tree in Spark's SQL; raises QueryError for something that Spark does not have."""
+    tree = tree.copy()
+    simplify(tree)
     try:
         return tree.sql(
             dialect="spark", identify=True, unsupported_level=ErrorLevel.RAISE, comments=False

@@ -76,14 +76,16 @@ class World:
 
     def compiled(self, query: Query, graphs: Mapping[IRI | None, int]) -> SqlQuery:
         """A query over one data set."""
+        return compile_query(query, self.relations(query, graphs))
+
+    def relations(self, query: Query, graphs: Mapping[IRI | None, int]) -> QueryRelations:
+        """The relations of a query over one data set."""
         named = {name: _triples(each) for name, each in graphs.items() if name is not None}
         keys = {each: term_key(each) for each in constants(query, named)}
         numbers = look_up(self._cursor, list(keys.values()))
         ids = {term: numbers[key] for term, key in keys.items() if key in numbers}
         default = graphs.get(None, 0)
-        return compile_query(
-            query, QueryRelations(_triples(default), _TERMS, ids, named, marked=True)
-        )
+        return QueryRelations(_triples(default), _TERMS, ids, named, marked=True)
 
     def rows(self, query: SqlQuery) -> list[tuple[Any, ...]]:
         """The rows of the SQL."""
