@@ -23,7 +23,7 @@ from sensorstream.journal.message import PassTime, TakeMessage
 from sensorstream.journal.records import Effects, Record, message_id
 from sensorstream.model.events import Status
 from sensorstream.model.waits import Waits
-from sensorstream.streaming.key_routing import CONTROLS, TIME
+from sensorstream.streaming.key_routing import CONTROLS, OF_FIRST, TIME
 from sensorstream.streaming.worker_messages import EnginePlace
 
 _MOST: Final = 20_000
@@ -215,7 +215,7 @@ class KeyedEngine:
         if each.kind == TIME:
             own = "" if self._stage is None else self._stage.name
             return PassTime.decode(each.message.content, "").stage == own
-        return self._stage is None or each.kind not in CONTROLS
+        return self._stage is None or each.kind not in OF_FIRST
 
     def _applied(
         self, records: Sequence[Record], controls: Controls, upto: int

@@ -396,11 +396,15 @@ def test_an_interval_goes_on_whole_though_it_begins_before_what_came(
         (n, f"m{n}", "building=p", START, n, json.dumps(encode(each, Event)).encode())
         for n, each in enumerate(events, 1)
     ]
+    rows.append((4, "m4", "building=p", START, 4, rows[0][5].replace(b"Crowded", b"no IRI")))
     done = host.work(
         Work("building=p", None, 0, [pack([(*r, None, "event", False, "") for r in rows])])
     )
     assert done is not None
-    found = [each for effects in pickle.loads(done.effects) for each in effects.reports]
+    said = pickle.loads(done.effects)
+    statuses = [each.status.value for effects in said for each in effects.statuses]
+    assert statuses == ["accepted"] * 3 + ["rejected"]
+    found = [each for effects in said for each in effects.reports]
     assert [(each.report.time, each.report.intervals) for each in found] == [(9, [(5, 9)])]
     host.close()
 
@@ -463,13 +467,16 @@ def test_a_stage_that_cannot_be_is_refused_with_its_place(
     assert caught.value.position.line == line
 
 
-def test_a_query_of_a_stage_that_is_no_query_is_refused(tmp_path: Path) -> None:
-    written(tmp_path)
+def test_a_query_of_a_stage_that_cannot_run_is_refused(tmp_path: Path) -> None:
+    settings = written(tmp_path)
     (tmp_path / "stages/city.rq").write_text("SELECT {")
     with pytest.raises(SensorStreamError) as caught:
-        read_deployment(written_settings(tmp_path, SETTINGS))
+        read_deployment(settings)
     assert caught.value.position is not None
     assert caught.value.position.file.endswith("city.rq")
+    (tmp_path / "stages/city.rq").write_text("SELECT (RAND() AS ?x) { ?s ?p ?o }")
+    with pytest.raises(SensorStreamError, match=r"limits\.evaluate_anew"):
+        read_deployment(settings)
 
 
 def test_on_spark_each_event_goes_on_once_whatever_is_killed(
