@@ -210,13 +210,6 @@ class KeyedEngine:
                 entry = f"{message_id(max(place.first, place.last))}.{place.first}.{digest}"
                 queries.register(name, text, entry, replaces=True)
 
-    def _concerns(self, each: Record) -> bool:
-        """Whether an entry for all engines is for this one."""
-        if each.kind == TIME:
-            own = "" if self._stage is None else self._stage.name
-            return PassTime.decode(each.message.content, "").stage == own
-        return self._stage is None or each.kind not in OF_FIRST
-
     def _applied(
         self, records: Sequence[Record], controls: Controls, upto: int
     ) -> Iterator[tuple[Record, Outcome, bool]]:
@@ -224,14 +217,17 @@ class KeyedEngine:
         others = (
             self._own(each)
             for each in controls.between(self.place.last, upto)
-            if each.seq not in own and self._concerns(each)
+            if each.seq not in own and (self._stage is None or each.kind not in OF_FIRST)
         )
+        stage = "" if self._stage is None else self._stage.name
         waits: Waits | None = None
         for record in merge(records, others, key=attrgetter("seq")):
             if record.kind == TIME and record.seq not in own:
+                time = PassTime.decode(record.message.content, "")
+                if time.stage != stage:
+                    continue
                 if waits is None:
                     waits = self._engine.dues.waits
-                time = PassTime.decode(record.message.content, "")
                 if not waits.over(record.message.received, time.moved, time.present):
                     # It would change nothing, and there may be many.
                     continue

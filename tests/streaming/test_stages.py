@@ -358,14 +358,18 @@ def test_the_last_stage_says_what_is_computed_from_all_messages_each_once(
         assert len(told) == len(set(told))
 
 
-def test_an_edited_query_and_a_stage_that_is_gone(tmp_path: Path, database: str) -> None:
+@pytest.mark.parametrize("every", [1, 100])
+def test_an_edited_query_and_a_stage_that_is_gone(
+    tmp_path: Path, database: str, every: int
+) -> None:
     def say(city: City, first: int) -> None:
         rooms = ("a1", "a2", "b1", "b2")
         told = [measured(room, room[0], first + n, 80) for n, room in enumerate(rooms)]
         city.write(*(TakeMessage(each, room) for each, room in zip(told, rooms, strict=True)))
         city.finish()
 
-    settings = written(tmp_path)
+    whole = SETTINGS.replace("every = 5", f"every = {every}")
+    settings = written(tmp_path, whole)
     with closing(City(read_deployment(settings), database)) as city:
         city.write(RegisterQuery("http://example.org/c#hot", HOT))
         say(city, 1)
@@ -373,7 +377,7 @@ def test_an_edited_query_and_a_stage_that_is_gone(tmp_path: Path, database: str)
         assert alerts(database, f"{C}city") == Counter({("2 buildings", 4): 1})
         file = tmp_path / "stages/2-building.rq"
         file.write_text(BUILDING.replace('warning "{?building}"', 'warning "new#{?building}"'))
-        text = SETTINGS[: SETTINGS.rindex("[[")]
+        text = whole[: whole.rindex("[[")]
         city.change(read_deployment(written_settings(tmp_path, text)))
         say(city, 201)
         assert alerts(database, f"{C}city") == Counter({("2 buildings", 4): 1})
