@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Final
 from sensorstream.app.control.wiring import Stage, read_rules, runner_of, version_of
 from sensorstream.errors import HistoryError, SettingsError, SparkError
 from sensorstream.history.database import engine as database_engine
-from sensorstream.history.effects_writer import Standings, Writes, claim
+from sensorstream.history.database import opened
+from sensorstream.history.effects_writer import Standings, Writes, claim, forget_events
 from sensorstream.history.store import PostgresStore
 from sensorstream.history.views import install_views
 from sensorstream.installation import require
@@ -165,6 +166,8 @@ def running_stream(settings: Settings, url: str, told: Told) -> Iterator[Running
         prefixes = prefixes_of(settings)
         key_reader(settings.pipeline.key, prefixes, settings.server.max_depth)
         check_folder(settings, store)
+        with opened(url, "cannot forget events", application="sensorstream stream") as cursor:
+            forget_events(cursor, ["", *(each.name for each in deployment.stages)])
         sockets = stack.enter_context(own_folder("sensorstream-stream-"))
         if settings.spark.master.startswith("local"):
             # While the JVM starts; on a cluster the first worker of a machine does it.

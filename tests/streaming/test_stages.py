@@ -21,7 +21,8 @@ from sensorstream.app.control.wiring import Deployment, read_deployment
 from sensorstream.app.life.starting import StreamTime
 from sensorstream.engine.codec import encode
 from sensorstream.errors import SensorStreamError, SettingsError
-from sensorstream.history.effects_writer import Writes
+from sensorstream.history.database import opened
+from sensorstream.history.effects_writer import Writes, forget_events
 from sensorstream.history.store import PostgresStore
 from sensorstream.journal.kinds import new_record
 from sensorstream.journal.message import TakeMessage
@@ -411,6 +412,19 @@ def test_an_interval_goes_on_whole_though_it_begins_before_what_came(
     found = [each for effects in said for each in effects.reports]
     assert [(each.report.time, each.report.intervals) for each in found] == [(9, [(5, 9)])]
     host.close()
+
+
+def test_events_of_a_stage_that_is_gone_are_forgotten_by_the_pipeline(database: str) -> None:
+    def left(*stages: str) -> list[str]:
+        with opened(database, "forget") as cursor:
+            forget_events(cursor, stages)
+        return [key for (key,) in execute(database, "select key from store.passed_on order by 1")]
+
+    told = "insert into store.passed_on (key, time, content) values ('a=x', 1, ''), ('b=', 2, '')"
+    execute(database, told)
+    # A server that was not started again must not know all of them.
+    assert left() == ["a=x", "b="]
+    assert left("", "b") == ["b="]
 
 
 def test_an_event_is_divided_by_the_values_of_the_key() -> None:
