@@ -333,7 +333,8 @@ def _summary(deployment: Deployment, queries: int) -> str:
         (len(deployment.mapping.rules), "mapping rule", "mapping rules"),
         (len(deployment.rules), "semantic rule", "semantic rules"),
     )
-    return _counted(*parts, *([(queries, "query file", "query files")] if queries else ()))
+    more = ((queries, "query file", "query files"), (len(deployment.stages), "stage", "stages"))
+    return _counted(*parts, *(each for each in more if each[0]))
 
 
 def _counted(*parts: tuple[int, str, str]) -> str:

@@ -355,14 +355,14 @@ def pass_on(cursor: extensions.cursor, standings: Standings) -> None:
         )
 
 
-def forget_events(cursor: extensions.cursor, stages: Sequence[str]) -> None:
-    """Delete the events that are in the journal, and those of other stages than these. Origins tell
-    which are there, so a crash between the two writes does no harm.
+def forget_events(cursor: extensions.cursor, stages: Sequence[str] = ()) -> None:
+    """Delete the events that are in the journal, and those of other stages than these, if any are
+    given. Origins tell which are there, so a crash between the two writes does no harm.
     """
     cursor.execute(
         "delete from store.passed_on p where split_part(key, '=', 1) <> all(%s) "
         "or exists (select from store.messages where origin = %s || p.number)",
-        (list(stages), PASSED),
+        (list(stages) or None, PASSED),
     )
 
 

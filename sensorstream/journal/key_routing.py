@@ -26,6 +26,9 @@ _EVENT: Final = "event"
 CONTROLS: Final = ("query", "query-end")
 """The kinds of entries that go to every engine: continuous queries begin and end."""
 
+OF_FIRST: Final = (*CONTROLS, "rules")
+"""The kinds of entries that concern the first engines only, and no later stages."""
+
 TIME: Final = "time"
 """The kind of entry that goes to the engines that wait for it: time has passed."""
 

@@ -13,6 +13,7 @@ from typing import Any, ClassVar, Final, Self, TypeVar
 from sensorstream.engine.codec import decode
 from sensorstream.engine.message_reading import Arrived, ReadMessage, UnmappedMessage
 from sensorstream.engine.outcome import Outcome
+from sensorstream.errors import MessageError
 from sensorstream.journal.entry import Entry, Target, json_content, number_stays
 from sensorstream.journal.key_routing import ASK
 from sensorstream.journal.records import PASSED, Record, TopicSlice, slices_of
@@ -99,7 +100,13 @@ class TakeEvent(TakeMessage):
 
     def apply(self, target: Target, record: Record, refused: Container[str]) -> Outcome:
         number_stays(target, record)
-        name, told = record.message.id, decode(json.loads(self.content), Event)
+        name = record.message.id
+        try:
+            told = decode(json.loads(self.content), Event)
+        except ValueError as error:
+            # A term that no RDF has.
+            fault = MessageError(f"the event cannot be read: {error}")
+            return target.engine.take(UnmappedMessage(record.message, fault), refused)
         # Engines give blank nodes names of their own, which must not meet.
         triples = tuple((_own(s, name), p, _own(o, name)) for s, p, o in told.triples)
         event = replace(told, triples=triples, message=name)

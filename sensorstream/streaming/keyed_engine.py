@@ -22,7 +22,7 @@ from sensorstream.engine.query_alerts import KIND
 from sensorstream.history.effects_writer import EngineStanding, HeldRow
 from sensorstream.history.journal_rows import journal_rows, record_of
 from sensorstream.journal.entry_effects import effects_of, in_order
-from sensorstream.journal.key_routing import ANSWERED, ASK, CONTROL, CONTROLS, TIME
+from sensorstream.journal.key_routing import ANSWERED, ASK, CONTROL, CONTROLS, OF_FIRST, TIME
 from sensorstream.journal.kinds import replay
 from sensorstream.journal.message import PassTime, TakeMessage
 from sensorstream.journal.notice import ReportSkip
@@ -284,13 +284,6 @@ class KeyedEngine:
                 entry = f"{message_id(max(place.first, place.last))}.{place.first}.{digest}"
                 queries.register(name, text, entry, replaces=True)
 
-    def _concerns(self, each: Record) -> bool:
-        """Whether an entry for all engines is for this one."""
-        if each.kind == TIME:
-            own = "" if self._stage is None else self._stage.name
-            return PassTime.decode(each.message.content, "").stage == own
-        return self._stage is None or each.kind not in CONTROLS
-
     def _applied(
         self,
         records: Sequence[Record],
@@ -308,14 +301,17 @@ class KeyedEngine:
         others = (
             self._own(each)
             for each in controls.between(self.place.last, upto)
-            if each.seq not in own and self._concerns(each)
+            if each.seq not in own and (self._stage is None or each.kind not in OF_FIRST)
         )
+        stage = "" if self._stage is None else self._stage.name
         waits: Waits | None = None
         for record in merge(records, others, asks, key=attrgetter("seq")):
             if record.kind == TIME and record.seq not in own:
+                time = PassTime.decode(record.message.content, "")
+                if time.stage != stage:
+                    continue
                 if waits is None:
                     waits = self._engine.dues.waits
-                time = PassTime.decode(record.message.content, "")
                 if not waits.over(record.message.received, time.moved, time.present):
                     # It would change nothing, and there may be many.
                     continue

@@ -19,7 +19,8 @@ from sensorstream.app.control.wiring import Stage, read_rules, runner_of, shippe
 from sensorstream.app.life.backup import STATE_MARK
 from sensorstream.errors import HistoryError, SettingsError, SparkError
 from sensorstream.history.database import engine as database_engine
-from sensorstream.history.effects_writer import Standings, Writes, claim
+from sensorstream.history.database import opened
+from sensorstream.history.effects_writer import Standings, Writes, claim, forget_events
 from sensorstream.history.store import PostgresStore
 from sensorstream.history.views import install_views
 from sensorstream.installation import require
@@ -190,6 +191,8 @@ def running_stream(
         prefixes = prefixes_of(settings)
         task = replace(task, ontology=None, rules=None, shipped=shipped(deployment))
         key_reader(settings.pipeline.key, prefixes, settings.server.max_depth)
+        with opened(url, "cannot forget events", application="sensorstream stream") as cursor:
+            forget_events(cursor, ["", *(each.name for each in deployment.stages)])
         sockets = stack.enter_context(own_folder("sensorstream-stream-"))
         if settings.spark.master.startswith("local"):
             # While the JVM starts; on a cluster the first worker of a machine does it.

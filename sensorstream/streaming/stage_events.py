@@ -72,4 +72,6 @@ def _parts(event: Event, key: IRI | None) -> Iterator[tuple[str, Event]]:
 
 
 def _text(value: Term | None) -> str:
-    return "" if value is None else getattr(value, "lexical", str(value))
+    text = "" if value is None else str(getattr(value, "lexical", value))
+    # A query may make what PostgreSQL cannot store.
+    return text.encode(errors="replace").decode().replace("\0", "?")

@@ -151,11 +151,12 @@ class StreamProcessor:
         """
         planned = self.check(name, meaning, named, replaces=replaces)
         running = self._maker.made(planned, text, sink)
+        # First: the query that it replaces may be the only other user of its operators.
+        self.network.listen(running.root, running.changed)
         if name in self.queries:
             self.unregister(name)
         running.start(self.now)
         self._agenda.note(running)
-        self.network.listen(running.root, running.changed)
         running.on_change = partial(self._candidates.__setitem__, running, None)
         running.number = next(self._numbers)
         self.queries[name] = running

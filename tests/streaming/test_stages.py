@@ -21,7 +21,8 @@ from sensorstream.app.control.wiring import Deployment, read_deployment, shipped
 from sensorstream.app.life.starting import StreamTime
 from sensorstream.engine.codec import encode
 from sensorstream.errors import SensorStreamError, SettingsError
-from sensorstream.history.effects_writer import Writes
+from sensorstream.history.database import opened
+from sensorstream.history.effects_writer import Writes, forget_events
 from sensorstream.history.store import PostgresStore
 from sensorstream.journal.kinds import new_record
 from sensorstream.journal.message import TakeMessage
@@ -359,14 +360,18 @@ def test_the_last_stage_says_what_is_computed_from_all_messages_each_once(
         assert len(told) == len(set(told))
 
 
-def test_an_edited_query_and_a_stage_that_is_gone(tmp_path: Path, database: str) -> None:
+@pytest.mark.parametrize("every", [1, 100])
+def test_an_edited_query_and_a_stage_that_is_gone(
+    tmp_path: Path, database: str, every: int
+) -> None:
     def say(city: City, first: int) -> None:
         rooms = ("a1", "a2", "b1", "b2")
         told = [measured(room, room[0], first + n, 80) for n, room in enumerate(rooms)]
         city.write(*(TakeMessage(each, room) for each, room in zip(told, rooms, strict=True)))
         city.finish()
 
-    settings = written(tmp_path)
+    whole = SETTINGS.replace("every = 5", f"every = {every}")
+    settings = written(tmp_path, whole)
     with closing(City(read_deployment(settings), database)) as city:
         city.write(RegisterQuery("http://example.org/c#hot", HOT))
         say(city, 1)
@@ -374,7 +379,7 @@ def test_an_edited_query_and_a_stage_that_is_gone(tmp_path: Path, database: str)
         assert alerts(database, f"{C}city") == Counter({("2 buildings", 4): 1})
         file = tmp_path / "stages/2-building.rq"
         file.write_text(BUILDING.replace('warning "{?building}"', 'warning "new#{?building}"'))
-        text = SETTINGS[: SETTINGS.rindex("[[")]
+        text = whole[: whole.rindex("[[")]
         city.change(read_deployment(written_settings(tmp_path, text)))
         say(city, 201)
         assert alerts(database, f"{C}city") == Counter({("2 buildings", 4): 1})
@@ -397,13 +402,30 @@ def test_an_interval_goes_on_whole_though_it_begins_before_what_came(
         (n, f"m{n}", "building=p", START, n, json.dumps(encode(each, Event)).encode())
         for n, each in enumerate(events, 1)
     ]
+    rows.append((4, "m4", "building=p", START, 4, rows[0][5].replace(b"Crowded", b"no IRI")))
     done = host.work(
         Work("building=p", None, 0, [pack([(*r, None, "event", False, "") for r in rows])])
     )
     assert done is not None
-    found = [each for effects in pickle.loads(done.effects) for each in effects.reports]
+    said = pickle.loads(done.effects)
+    statuses = [each.status.value for effects in said for each in effects.statuses]
+    assert statuses == ["accepted"] * 3 + ["rejected"]
+    found = [each for effects in said for each in effects.reports]
     assert [(each.report.time, each.report.intervals) for each in found] == [(9, [(5, 9)])]
     host.close()
+
+
+def test_events_of_a_stage_that_is_gone_are_forgotten_by_the_pipeline(database: str) -> None:
+    def left(*stages: str) -> list[str]:
+        with opened(database, "forget") as cursor:
+            forget_events(cursor, stages)
+        return [key for (key,) in execute(database, "select key from store.passed_on order by 1")]
+
+    told = "insert into store.passed_on (key, time, content) values ('a=x', 1, ''), ('b=', 2, '')"
+    execute(database, told)
+    # A server that was not started again must not know all of them.
+    assert left() == ["a=x", "b="]
+    assert left("", "b") == ["b="]
 
 
 def test_an_event_is_divided_by_the_values_of_the_key() -> None:
@@ -464,13 +486,16 @@ def test_a_stage_that_cannot_be_is_refused_with_its_place(
     assert caught.value.position.line == line
 
 
-def test_a_query_of_a_stage_that_is_no_query_is_refused(tmp_path: Path) -> None:
-    written(tmp_path)
+def test_a_query_of_a_stage_that_cannot_run_is_refused(tmp_path: Path) -> None:
+    settings = written(tmp_path)
     (tmp_path / "stages/city.rq").write_text("SELECT {")
     with pytest.raises(SensorStreamError) as caught:
-        read_deployment(written_settings(tmp_path, SETTINGS))
+        read_deployment(settings)
     assert caught.value.position is not None
     assert caught.value.position.file.endswith("city.rq")
+    (tmp_path / "stages/city.rq").write_text("SELECT (RAND() AS ?x) { ?s ?p ?o }")
+    with pytest.raises(SensorStreamError, match=r"limits\.evaluate_anew"):
+        read_deployment(settings)
 
 
 def test_on_spark_each_event_goes_on_once_whatever_is_killed(

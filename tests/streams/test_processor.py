@@ -309,6 +309,18 @@ def test_a_query_that_replaces_another_reports_as_one_that_is_new(
     assert len(machine.network) == 0
 
 
+@pytest.mark.parametrize("text", [query("RANGE PT9S"), query("RANGE PT9S STEP PT3S")])
+def test_a_query_that_replaces_one_of_the_same_operators_reports(text: str) -> None:
+    machine, found = processor(), list[Report]()
+    machine.register("q", text, parse_query(text), lambda _: None)
+    machine.register("q", text, parse_query(text), found.append, replaces=True)
+    machine.push(StreamEvent(2, ((NAMES[0], P, NAMES[2]),), S))
+    machine.finish()
+    assert found
+    machine.unregister("q")
+    assert len(machine.network) == 0
+
+
 def test_a_query_that_cannot_be_replaced_goes_on() -> None:
     machine, found = processor(), list[Report]()
     text = query("RANGE PT9S")

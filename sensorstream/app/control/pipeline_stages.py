@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from dataclasses import replace
 
 from sensorstream.app.control.deployment_folder import check_query_files, query_files, texts_of
@@ -10,15 +11,18 @@ from sensorstream.app.control.wiring import (
     Deployment,
     Stage,
     Substitutes,
+    build_machine,
     read_deployment,
     read_rules,
 )
-from sensorstream.errors import SettingsError
+from sensorstream.clock import thread_seconds
+from sensorstream.errors import LanguageError, QueryError, SettingsError
 from sensorstream.mapping.functions.function_definition import Definition
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import IRI
 from sensorstream.reasoning.ontology import Ontology
 from sensorstream.reasoning.profiles import DESCRIPTION_LOGIC
+from sensorstream.reasoning.reasoner import NoReasoner
 from sensorstream.settings.settings import PipelineStage, Settings
 from sensorstream.sparql.algebra import Construct, Relation
 from sensorstream.sparql.dotr.dotr_reader import is_rules
@@ -32,14 +36,14 @@ def read_stages(
 
     Raises:
         SettingsError: a setting of a stage is not valid, with the place of the stage.
-        LanguageError, QueryError: a rule or a query cannot be read or compiled.
+        LanguageError: a rule or a query cannot be read or compiled.
     """
     found: list[Stage] = []
     queries: dict[str, Mapping[str, str]] = {"": texts_of(query_files(settings.folder))}
     for given in settings.stages:
         try:
             stage = _stage(settings, given, ontology, functions, queries)
-        except SettingsError as error:
+        except (SettingsError, QueryError) as error:
             told = f"pipeline.stages.{given.head.name}: {error.message}"
             raise SettingsError(told, position=error.position or given.place) from None
         queries[stage.name] = stage.queries
@@ -73,10 +77,18 @@ def _stage(
     by_names = settings.reasoning.profile in DESCRIPTION_LOGIC
     line = settings.time.line
     for fault in check_query_files(head.queries, ontology.schema, line, names_only=by_names).faults:
-        raise fault
+        raise LanguageError(fault.message, position=fault.position)
+    texts = texts_of(head.queries)
+    with closing(build_machine(deployment, thread_seconds, NoReasoner()).engine) as engine:
+        for name, text in texts.items():
+            try:
+                engine.queries.check(name, text)
+                engine.register(name, text)
+            except QueryError as error:
+                raise SettingsError(f"queries: '{name}': {error}") from None
     sources = frozenset(_source(name, queries) for name in head.from_)
     key = _property(head.key, [settings, own], ontology.schema) if head.key else None
-    return Stage(head.name, sources, key, deployment, texts_of(head.queries))
+    return Stage(head.name, sources, key, deployment, texts)
 
 
 def _source(name: str, queries: Mapping[str, Mapping[str, str]]) -> tuple[str, str]:

@@ -22,7 +22,7 @@ from prometheus_client.registry import Collector
 from sensorstream.engine.outcome import Outcome
 from sensorstream.errors import Overrun
 from sensorstream.journal.entry import Entry
-from sensorstream.journal.message import TakeMessage, Tick
+from sensorstream.journal.message import TakeEvent, TakeMessage, Tick
 from sensorstream.journal.registration import QueryStopped, RegisterQuery
 from sensorstream.model.events import Status
 from sensorstream.reasoning.dl.dl_reasoner import ResilientReasoner
@@ -106,6 +106,8 @@ class Metrics:
         messages = 0
         for entry, outcome, exemplar in zip(entries, outcomes, exemplars, strict=False):
             match entry:
+                case TakeEvent():
+                    pass  # It was counted as a message when it came.
                 case TakeMessage():
                     messages += 1
                     self._observe_one(outcome, exemplar)

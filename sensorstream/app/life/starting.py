@@ -251,7 +251,7 @@ class StreamTime(OwnConnection):
         if watermark == last and moved_at is not None:
             present += max(0, now - max(moved_at, self._since))
         if len(self._stages) > 1:
-            forget_events(cursor, self._stages)
+            forget_events(cursor)
         time, found = PassTime(moved, present), list[Entry]()
         for stage in self._stages:
             entries: list[Entry] = []
