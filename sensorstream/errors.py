@@ -492,8 +492,10 @@ class LostJob(JobError, code="lost-job", of_system=True):
     """The process that ran the job (killed, too little memory) or its server has ended."""
 
 
-class RunsOnSpark(SensorStreamError, code="runs-on-spark", page="use/spark#what-needs-the-window"):
-    """The window is asked, but engines run on Spark (``pipeline.runner``): ask history."""
+class RunsOnSpark(
+    SensorStreamError, code="runs-on-spark", page="use/spark#what-needs-an-engine-in-the-server"
+):
+    """The server would need an engine, and they run on Spark (``pipeline.runner``)."""
 
 
 class SimulationError(SensorStreamError, code="simulation", page="use/command-line"):
