@@ -492,7 +492,9 @@ class LostJob(JobError, code="lost-job", of_system=True):
     """The process that ran the job (killed, too little memory) or its server has ended."""
 
 
-class RunsOnSpark(SensorStreamError, code="runs-on-spark", page="use/spark#what-needs-the-window"):
+class RunsOnSpark(
+    SensorStreamError, code="runs-on-spark", page="use/spark#what-needs-an-engine-in-the-server"
+):
     """Engines run on Spark (``pipeline.runner``) and cannot be asked so; the text says how."""
 
 

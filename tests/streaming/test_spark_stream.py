@@ -15,19 +15,22 @@ from contextlib import closing, suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
+from time import perf_counter
 from typing import Any
 
 import psutil
 import psycopg2
 from click.testing import CliRunner
 
-from sensorstream.app.control.wiring import read_deployment
+from sensorstream.app.control.rule_exchange import Exchange
+from sensorstream.app.control.wiring import build_machine, read_deployment
 from sensorstream.app.questions.engine_questions import _Plain
+from sensorstream.app.questions.mirrored_window import EngineView, WindowMirror
 from sensorstream.cli import main
 from sensorstream.history.effects_writer import Writes
 from sensorstream.history.journal_rows import record_of
 from sensorstream.history.store import PostgresStore
-from sensorstream.journal.kinds import new_record
+from sensorstream.journal.kinds import new_record, replay
 from sensorstream.journal.message import AskEngines, PassTime
 from sensorstream.journal.records import Effects, Record
 from sensorstream.model.timeline import Timeline
@@ -358,6 +361,27 @@ def test_whatever_is_killed_it_stores_what_a_server_stores_each_once(
         assert rows(url, relation) == rows(expected, relation), (relation, seed)
     assert rows(url, "alerts"), "the stream raises alerts"
     assert deliveries(url) == deliveries(expected), seed
+    # What the windows hold is told once, too.
+    machine = build_machine(deployment, perf_counter)
+    target = Exchange(machine.engine, machine.mapper, deployment)
+    for each in records:
+        replay(each, target, ())
+    with (
+        closing(machine.engine),
+        closing(WindowMirror(lambda: url, lambda: deployment)) as mirror,
+        mirror.looking() as windows,
+    ):
+        assert standing(windows) == standing(machine.engine), seed
+
+
+def standing(view: EngineView) -> list[str]:
+    """The individuals of the windows, and what is inferred of them, but for numbers of stays."""
+    stays = (
+        repr((e.name, e.entered, e.time, e.message, sorted(e.statements.items(), key=repr)))
+        for e in view.window
+    )
+    begun = view.inferences.begun().items()
+    return sorted([*stays, *(repr((triple, each.provenance)) for triple, each in begun)])
 
 
 def of_a_folder(

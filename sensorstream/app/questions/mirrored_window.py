@@ -121,16 +121,17 @@ class MirroredWindow:
         if isinstance(told, WindowTotals):
             self._totals[digest] = told
             return
+        one = told.individual
+        if one is not None:
+            # Each engine counts arrivals by itself; those of all come in the order of the journal.
+            one.arrival += number_of_message(one.message) << _OF_MESSAGE
         old = self._parts.pop(digest, _NOTHING)
         if told is not _NOTHING:
             self._parts[digest] = told
         if old.individual is not None:
             del self._individuals[digest]
             _release(self._names, old.individual.name, digest)
-        one = told.individual
         if one is not None:
-            # Each engine counts arrivals by itself; those of all come in the order of the journal.
-            one.arrival += number_of_message(one.message) << _OF_MESSAGE
             self._individuals[digest] = one
             _hold(self._names, one.name, digest)
         self._turn(Origin.WINDOW, self._said, digest, old.statements, told.statements)
@@ -276,7 +277,7 @@ class WindowMirror:
         whole = (
             known is None
             or known.displaced != batch.displaced
-            or known.entry < batch.entry - GONE_KEPT
+            or not batch.entry - GONE_KEPT <= known.entry <= batch.entry
         )
         left = windows.digests() if whole else set()
         # A fault on the way leaves a mirror of no batch: then all is read again.
