@@ -56,12 +56,15 @@ _FEW: Final = 100
 class EngineHost:
     """The engines of one partition, by key."""
 
-    def __init__(self, deployment: Deployment, url: str) -> None:
-        """``url`` is that of the history, where the journal is."""
+    def __init__(self, deployment: Deployment, url: str, upto: int = 0) -> None:
+        """``deployment`` is in force after the entry ``upto`` of the journal, which is in the
+        history at ``url``.
+        """
         settings = deployment.settings
         self._deployment = deployment
         self._every = max(1, settings.history.checkpoint_every)
         self._controls = Controls(url)
+        self._controls.begin(deployment, upto)
         self._counter = SystemClock().counter
         self._engines: OrderedDict[str, KeyedEngine] = OrderedDict()
         self._statements = 0
@@ -84,7 +87,9 @@ class EngineHost:
             if work.place is not None and not work.rebuild:
                 return None
             first = records[0].seq if work.place is None else work.place.first
-            engine = KeyedEngine(self._deployment, self._counter, first)
+            begun = first - 1 if work.checkpoint is None else work.checkpoint[0]
+            deployment = self._controls.in_force(self._deployment, begun)
+            engine = KeyedEngine(deployment, self._counter, first, work.key)
             rebuilt = work.place is not None
             if work.place is not None:
                 kept = _records(work.kept)
@@ -143,7 +148,7 @@ def deployment_of(task: HostTask) -> Deployment:
 
 def serve(listening: socket, task: HostTask, deployment: Deployment) -> None:
     """Do the work that comes over the socket; one worker at a time."""
-    host = EngineHost(deployment, task.url)
+    host = EngineHost(deployment, task.url, task.upto)
     while True:
         try:
             with accepted(listening, task.secret) as connection:

@@ -18,8 +18,10 @@ _OF_MESSAGE: Final = "="
 _MESSAGE: Final = "message"
 """The kind of the entries that are messages."""
 
-CONTROLS: Final = ("query", "query-end")
-"""The kinds of entries that go to every engine: continuous queries begin and end."""
+TAKEOVERS: Final = ("ontology", "rules")
+"""The kinds of entries by which another ontology or other rules take over."""
+CONTROLS: Final = ("query", "query-end", *TAKEOVERS)
+"""The kinds of entries that go to every engine: continuous queries begin and end, or a takeover."""
 
 TIME: Final = "time"
 """The kind of entry that goes to the engines that wait for it: time has passed."""

@@ -14,7 +14,8 @@ from dataclasses import dataclass, replace
 from time import monotonic
 from typing import TYPE_CHECKING, Final
 
-from sensorstream.app.control.wiring import read_rules, runner_of, version_of
+from sensorstream.app.control.rule_files import key_prefixes
+from sensorstream.app.control.wiring import runner_of, version_of
 from sensorstream.errors import HistoryError, SettingsError, SparkError
 from sensorstream.history.database import engine as database_engine
 from sensorstream.history.effects_writer import Standings, Writes, claim
@@ -153,7 +154,7 @@ def running_stream(settings: Settings, url: str, told: Told) -> Iterator[Running
         if task.ontology is None:
             version = version_of(deployment, store.watermark(), store.last_moment())
             store.record_ontology(version)
-        prefixes = prefixes_of(settings)
+        prefixes = key_prefixes(settings, deployment.texts)
         key_reader(settings.pipeline.key, prefixes, settings.server.max_depth)
         check_folder(settings, store)
         sockets = stack.enter_context(own_folder("sensorstream-stream-"))
@@ -178,12 +179,6 @@ def _patient(master: str) -> str:
     return re.sub(r"^local\[(\d+|\*)\]$", rf"local[\1,{_ATTEMPTS}]", master)
 
 
-def prefixes_of(settings: Settings) -> dict[str, str]:
-    """The prefixes of the rule files, which the XPath of the key may use."""
-    files = read_rules(settings.rules.files)
-    return {each.name: each.iri for file in files for each in file.prefixes if each.name}
-
-
 def _task(settings: Settings, url: str, store: PostgresStore) -> HostTask:
     last = store.last_seq()
     put = store.last_accepted(PutOntology.kind, last)
@@ -195,7 +190,7 @@ def _task(settings: Settings, url: str, store: PostgresStore) -> HostTask:
     entry = None if rules is None else PutRules.decode(rules.content, rules.source)
     if entry is not None and entry.found:
         entry = None
-    return HostTask(settings, url, ontology, secrets.token_bytes(32), entry)
+    return HostTask(settings, url, ontology, secrets.token_bytes(32), entry, last)
 
 
 def _show_views(url: str, settings: Settings, schema: Schema) -> None:

@@ -31,13 +31,16 @@ class EnginePlace:
 
 @dataclass(frozen=True, slots=True)
 class HostTask:
-    """The task of a host. ``ontology`` and its media type, and ``rules``, were put by entries."""
+    """The task of a host. ``ontology`` and its media type, and ``rules``, were put by entries up to
+    the entry ``upto``.
+    """
 
     settings: Settings
     url: str
     ontology: tuple[bytes, str] | None
     secret: bytes
     rules: PutRules | None = None
+    upto: int = 0
 
 
 @dataclass(frozen=True, slots=True)

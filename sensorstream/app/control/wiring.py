@@ -105,6 +105,11 @@ class Deployment:
         return self.settings.time.timeline
 
     @property
+    def substitutes(self) -> Substitutes:
+        """Its texts and functions, so that it is read again with another part, not from disk."""
+        return Substitutes(self.texts, self.put, self.tables, self.reference.functions)
+
+    @property
     def names_only(self) -> bool:
         """Whether the members of classes are known for named classes only."""
         return self.settings.reasoning.profile in DESCRIPTION_LOGIC
