@@ -17,7 +17,8 @@ from hypothesis import strategies as st
 from sensorstream.app.control import rule_exchange
 from sensorstream.app.control.wiring import Deployment, Substitutes, read_deployment
 from sensorstream.errors import LanguageError
-from sensorstream.history.journal_rows import JournalRow, record_of, row_of
+from sensorstream.history.journal_rows import JournalRow, journal_rows, record_of, row_of
+from sensorstream.history.store import PostgresStore
 from sensorstream.journal.entry import Entry
 from sensorstream.journal.entry_effects import merged
 from sensorstream.journal.kinds import new_record
@@ -27,7 +28,10 @@ from sensorstream.journal.takeover import PutOntology, PutRules
 from sensorstream.model.events import Alert
 from sensorstream.model.terms import IRI
 from sensorstream.settings.settings import Settings
+from sensorstream.streaming.engine_host import EngineHost, deployment_of
+from sensorstream.streaming.spark_stream import _task
 from tests.streaming.conftest import ONTOLOGY, START, seen, write_deployment
+from tests.streaming.test_controls import take
 from tests.streaming.test_keyed_engines import Keys, of_one_engine, ruled, told
 from tests.streaming.test_passing_time import batches, passed
 
@@ -328,3 +332,34 @@ def test_rules_that_cannot_be_compiled_here_stop_the_pipeline_and_change_nothing
     keys.lose_engines()
     keys.take(skipped[1:])
     keys.host.close()
+
+
+def test_a_host_that_starts_later_knows_from_the_journal_what_was_in_force_when(
+    settings: Settings, database: str
+) -> None:
+    deployment = read_deployment(settings)
+    (text,) = deployment.texts.values()
+    journal = Journal(deployment, [{"t.rules": changed(text, each)} for each in RULES])
+    journal.say("north", [(1, 60)])
+    journal.rules(1)
+    journal.ontology(1)
+    journal.say("north", [(2, 60)])
+    journal.say("south", [(2, 60)])
+    with PostgresStore.open(database, settings.time.timeline) as store:
+        store.append(list(map(record_of, journal.rows)))
+        task = _task(settings, database, store)
+    assert task.upto == 7
+    put = deployment_of(task)
+    assert (put.texts["t.rules"], len(put.ontology.triples)) == (
+        changed(text, RULES[1]),
+        len(deployment.ontology.triples) - 1,
+    )
+    host = EngineHost(put, database, task.upto)
+    first, *_, last, south = journal_rows(database, 0)
+    # At its place the first rules were in force: nobody was far.
+    place, before = take(host, "=north", None, [first], 0)
+    _, after = take(host, "=north", place, [last], 5)
+    _, new = take(host, "=south", None, [south], 5)
+    alerts = [[a.key for effects in each for a in effects.alerts] for each in (before, after, new)]
+    assert alerts == [[], [f"{T}north-2"], [f"{T}south-2"]]
+    host.close()
