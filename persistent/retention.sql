@@ -21,8 +21,8 @@ where not exists (select from store.stays i where i.class_set = s.id);
 -- last message stays in any case: its number says where to go on counting.
 delete from store.messages
 where received_at < current_setting('sensorstream.received_before')::timestamptz
-  -- A restart needs the ontology in force, and engines of new keys the queries.
-  and kind not in ('ontology', 'query', 'query-end')
+  -- A restart needs the ontology and the rules in force, and engines of new keys the queries.
+  and kind not in ('ontology', 'rules', 'query', 'query-end')
   -- An input goes on reading a topic where its last entry ends.
   and (kind <> 'topic' or exists (
     select from store.messages t

@@ -168,7 +168,7 @@ class MemoryStore:
     def last_accepted(self, kind: str, upto: int) -> Message | None:
         statuses = self.statuses()
         for each in sorted(self.records, key=lambda record: -record.seq):
-            accepted = statuses.get(each.message.id) is Status.ACCEPTED
+            accepted = statuses.get(each.message.id, Status.ACCEPTED) is Status.ACCEPTED
             if each.kind == kind and each.seq <= upto and accepted:
                 return each.message
         return None

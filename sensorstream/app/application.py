@@ -149,7 +149,7 @@ class Application(Handle):
         # On Spark others process the journal: it begins at the end.
         start = begin(store, self._in_work, self.clock.now()) if here else Start(store.last_seq())
         self.meters.damaged_checkpoints.inc(len(start.damaged))
-        deployment, put = in_force(settings, files, store, start.seq, again=True)
+        deployment, put = in_force(settings, files, store, start.seq, again=here)
         self.database = database_engine(self.url, pool_size=_CONNECTIONS)
         self._stack.callback(self.database.dispose)
         self.reader = PostgresReader(self.database, self.seconds)

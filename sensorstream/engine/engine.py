@@ -78,6 +78,7 @@ class Engine(Core):
     adopt = engine_exchange.adopt
     adopt_rules = engine_exchange.adopt_rules
     readmit = engine_exchange.readmit
+    give_way = engine_exchange.give_way
     expel = engine_exchange.expel
     degrade = engine_exchange.degrade
 

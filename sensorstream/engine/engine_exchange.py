@@ -13,7 +13,7 @@ from sensorstream.engine.message_stages import tell_queries
 from sensorstream.engine.notices import restored_ends
 from sensorstream.engine.outcome import Outcome, Timings
 from sensorstream.engine.shedding import Shedding
-from sensorstream.errors import Inconsistent
+from sensorstream.errors import Inconsistent, Overrun
 from sensorstream.kb.graph_index import Origin
 from sensorstream.model.events import Delta, Departure, Individual, Message, Status
 from sensorstream.model.terms import Triple
@@ -40,19 +40,20 @@ def adopt(
     filters: Sequence[EntryFilter],
     shedding: Shedding | None,
     cause: str,
+    left: Iterable[Individual] = (),
 ) -> None:
     """Exchange ontology, reasoner, rules, filters and policies between two messages.
 
     Static and inferred graph become those of ``aside``; window and memories stay. No rule runs: new
     axioms count from the next message on. Messages that wait were mapped already. ``cause`` is the
-    id of the journal's entry.
+    id of the journal's entry, ``left`` are the individuals that it took out of the window.
 
     Raises:
         Inconsistent: the window contradicts the new ontology; nothing was changed.
         ReasonerError: the new reasoner failed; the same.
     """
     aside.follow(core.kb.triples(Origin.WINDOW))
-    _exchange(core, aside, cause)
+    _exchange(core, aside, cause, left)
     adopt_rules(core, rules)
     core.filters = tuple(filters)
     if core.shedder is not None and shedding is not None:
@@ -102,10 +103,32 @@ def readmit(core: Core, message: Message, aside: Aside) -> Outcome:
     Raises:
         ReasonerError: the new reasoner failed as well; nothing was changed.
     """
+    expelled, outcome = _give_way(core, message, aside)
+    _exchange(core, aside, message.id, (each.individual for each in outcome.departures))
+    outcome.alerts = core.notices.restored(message, expelled, core.now)
+    outcome.cleared = restored_ends(outcome.alerts[0])
+    return core.with_queries(outcome)
+
+
+def give_way(core: Core, message: Message, aside: Aside, whose: str) -> Outcome:
+    """Take the statements out of the window that contradict another ontology, or that its rule sets
+    cannot follow, before it is adopted; see :func:`readmit`. ``whose`` names the window.
+
+    Raises:
+        ReasonerError: the new reasoner failed; nothing was changed.
+    """
+    expelled, outcome = _give_way(core, message, aside)
+    if expelled:
+        outcome.alerts = core.notices.gave_way(message, whose, expelled, core.now)
+    return outcome
+
+
+def _give_way(core: Core, message: Message, aside: Aside) -> tuple[list[Triple], Outcome]:
+    """The statements that have left the window, and what has left history gets."""
     expelled: list[Triple] = []
     try:
         aside.follow(core.kb.triples(Origin.WINDOW))
-    except Inconsistent:
+    except (Inconsistent, Overrun):
         aside.follow(())
         expelled = aside.admit(_by_message(core.window))
     now = message.received if core.window.now is None else core.window.now
@@ -114,17 +137,9 @@ def readmit(core: Core, message: Message, aside: Aside) -> Outcome:
     for triple, (_, graphs) in change.graphs.items():
         core.kb.place(triple, graphs)
     aside.follow(core.kb.triples(Origin.WINDOW))
-    _exchange(core, aside, message.id, change.departures)
-    alerts = core.notices.restored(message, expelled, core.now)
-    outcome = Outcome(
-        message,
-        Status.ACCEPTED,
-        alerts=alerts,
-        cleared=restored_ends(alerts[0]),
-        departures=tuple(Departure(each, now) for each in change.departures),
-        ended=tuple(change.ended),
-    )
-    return core.with_queries(outcome)
+    departures = tuple(Departure(each, now) for each in change.departures)
+    ended = tuple(change.ended)
+    return expelled, Outcome(message, Status.ACCEPTED, departures=departures, ended=ended)
 
 
 def expel(core: Core, stays: Collection[int]) -> None:

@@ -145,13 +145,18 @@ class Notices:
         alert = _alert(message, "reasoner-restored", "reasoner", text, now, "-reasoner")
         if not expelled:
             return (alert,)
-        shown = " ".join(f"{s.n3} {p.n3} {o.n3} ." for s, p, o in expelled[:_SHOWN])
-        more = f" and {len(expelled) - _SHOWN} more" if len(expelled) > _SHOWN else ""
         text = (
             "taken in while the reasoner was away, these contradict the ontology and left the "
-            f"window: {shown}{more}"
+            f"window: {_shown(expelled)}"
         )
         return (alert, _alert(message, "inconsistency", message.id, text, now))
+
+    def gave_way(
+        self, message: Message, whose: str, expelled: Sequence[Triple], now: Instant | None
+    ) -> tuple[Alert, ...]:
+        """Report the statements that left a window since another ontology took over."""
+        text = f"these contradict the new ontology and left the window of {whose}: "
+        return (_alert(message, "inconsistency", message.id, text + _shown(expelled), now),)
 
     def stopped(
         self, message: Message, query: str, entry: str, error: Exception, now: Instant | None
@@ -191,6 +196,11 @@ class Notices:
         if not _is_told(count):
             return ()
         return (_alert(message, kind, cause, text + _times(count), now, suffix),)
+
+
+def _shown(triples: Sequence[Triple]) -> str:
+    shown = " ".join(f"{s.n3} {p.n3} {o.n3} ." for s, p, o in triples[:_SHOWN])
+    return f"{shown} and {len(triples) - _SHOWN} more" if len(triples) > _SHOWN else shown
 
 
 def restored_ends(told: Alert) -> tuple[Cleared, ...]:

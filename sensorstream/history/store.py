@@ -203,7 +203,8 @@ class PostgresStore(AbstractContextManager["PostgresStore"]):
     def last_accepted(self, kind: str, upto: int) -> Message | None:
         query = (
             "select id, content, received, source from store.messages "
-            "where kind = %s and status = 'accepted' and seq <= %s order by seq desc limit 1"
+            "where kind = %s and coalesce(status, 'accepted') = 'accepted' and seq <= %s "
+            "order by seq desc limit 1"
         )
         for name, content, received, source in self._rows(
             "cannot read the journal", query, kind, upto

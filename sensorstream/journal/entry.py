@@ -131,7 +131,9 @@ def number_stays(target: Target, record: Record) -> None:
 
 
 class Change(Entry):
-    """An entry that is applied or refused as a whole; a refused entry is refused in each replay."""
+    """An entry that is applied or refused as a whole; a refused entry is refused in each replay. No
+    stay begins with it: it may go to several engines, which would give the same number.
+    """
 
     __slots__ = ()
 
@@ -147,7 +149,6 @@ class Change(Entry):
         message = record.message
         if record.status is Status.REJECTED:
             return Outcome(message, Status.REJECTED)
-        number_stays(target, record)
         try:
             return self.make(target, message)
         except SensorStreamError as error:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import fields
+from dataclasses import fields, replace
 from itertools import chain
 from types import MappingProxyType
 from typing import Any
@@ -123,7 +123,16 @@ def merged(parts: Sequence[Effects]) -> Effects:
             value = tuple(chain.from_iterable(getattr(part, field.name) for part in ordered))
         values[field.name] = value
     ended, revoked = _net(values["ended"], values["revoked"])
-    return Effects(**(values | {"ended": tuple(ended), "revoked": tuple(revoked)}))
+    values |= {"ended": tuple(ended), "revoked": tuple(revoked)}
+    return Effects(**values | {"ontologies": tuple(_together(values["ontologies"]))})
+
+
+def _together(versions: Sequence[OntologyVersion]) -> Iterator[OntologyVersion]:
+    """One version for each entry: one engine tells its content, and each tells the time there."""
+    for each in versions:
+        if each.content:
+            told = (v.valid_from for v in versions if v.seq == each.seq)
+            yield replace(each, valid_from=max((t for t in told if t is not None), default=None))
 
 
 def reports_of(outcomes: Sequence[Outcome]) -> list[EngineReport]:

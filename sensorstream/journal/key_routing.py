@@ -23,10 +23,12 @@ _MESSAGE: Final = "message"
 _EVENT: Final = "event"
 """The kind of the entries that are events for a later stage; their source is the key."""
 
-CONTROLS: Final = ("query", "query-end")
-"""The kinds of entries that go to every engine: continuous queries begin and end."""
+TAKEOVERS: Final = ("ontology", "rules")
+"""The kinds of entries by which another ontology or other rules take over."""
+CONTROLS: Final = ("query", "query-end", *TAKEOVERS)
+"""The kinds of entries that go to every engine: continuous queries begin and end, or a takeover."""
 
-OF_FIRST: Final = (*CONTROLS, "rules")
+OF_FIRST: Final = ("query", "query-end", "rules")
 """The kinds of entries that concern the first engines only, and no later stages."""
 
 TIME: Final = "time"

@@ -222,7 +222,9 @@ class Store(Protocol):
         """The journal's entries above a number, in order."""
 
     def last_accepted(self, kind: str, upto: int) -> Message | None:
-        """The last accepted entry of a kind, not after ``upto``; None: there is no such entry."""
+        """The last accepted entry of a kind, not after ``upto``; None: there is no such entry. One
+        that is not applied yet counts: on Spark it was checked before it was written.
+        """
 
     def rejected(self, ids: Collection[str]) -> frozenset[str]:
         """The given messages that were rejected, as far as their effects are stored."""

@@ -151,14 +151,14 @@ class Aside:
 
     def admit(self, parts: Iterable[Sequence[Triple]]) -> list[Triple]:
         """Add the parts of the window to the copy, one by one; return the triples of those that
-        contradict the ontology and earlier parts.
+        contradict the ontology and earlier parts, or from which too much follows.
         """
         refused: list[Triple] = []
         for part in parts:
             new = tuple(t for t in part if not self.kb.origins(t) & Origin.WINDOW)
             try:
                 self.change(Delta(0, added=new))
-            except Inconsistent:
+            except (Inconsistent, Overrun):
                 refused += new
         return refused
 

@@ -21,7 +21,6 @@ from pathlib import Path
 from socket import gethostname, socket
 from typing import Final, NoReturn
 
-from sensorstream.app.control.pipeline_stages import stage_of
 from sensorstream.app.control.rule_files import with_rule_sets
 from sensorstream.app.control.wiring import Deployment, Substitutes, read_deployment, unpacked
 from sensorstream.app.life.in_work import Watchdog
@@ -61,14 +60,17 @@ class EngineHost:
     """The engines of one partition, by key."""
 
     def __init__(
-        self, deployment: Deployment, url: str, deadly: DeadlyEntries | None = None
+        self, deployment: Deployment, url: str, upto: int = 0, deadly: DeadlyEntries | None = None
     ) -> None:
-        """``url`` is that of the history, where the journal is."""
+        """``deployment`` is in force after the entry ``upto`` of the journal, which is in the
+        history at ``url``.
+        """
         self._deadly = deadly
         settings = deployment.settings
         self._deployment = deployment
         self._every = max(1, settings.history.checkpoint_every)
         self._controls = Controls(url)
+        self._controls.begin(deployment, upto)
         self._counter = SystemClock().counter
         self._engines: OrderedDict[str, KeyedEngine] = OrderedDict()
         self._statements = 0
@@ -91,8 +93,9 @@ class EngineHost:
             if work.place is not None and not work.rebuild:
                 return None
             first = records[0].seq if work.place is None else work.place.first
-            stage = stage_of(self._deployment, work.key)
-            engine = KeyedEngine(self._deployment, self._counter, first, self._deadly, stage)
+            begun = first - 1 if work.checkpoint is None else work.checkpoint[0]
+            deployment = self._controls.in_force(self._deployment, begun)
+            engine = KeyedEngine(deployment, self._counter, first, work.key, self._deadly)
             rebuilt = work.place is not None
             if work.place is not None:
                 kept = _records(work.kept)
@@ -104,7 +107,7 @@ class EngineHost:
                         f"{error}. Start the version of SensorStream that wrote it, or give "
                         "another folder (the journal is then processed again from its beginning)"
                     ) from error
-        effects, entries = engine.take(records, self._controls, work.controls, work.key)
+        effects, entries = engine.take(records, self._controls, work.controls)
         standing = engine.standing(work.key, records)
         # An engine that changes places with others is soon rebuilt again.
         due = min(self._every, _FEW) if rebuilt else self._every
@@ -170,7 +173,7 @@ def deployment_of(task: HostTask) -> Deployment:
 
 def serve(listening: socket, task: HostTask, deployment: Deployment, deadly: DeadlyEntries) -> None:
     """Do the work that comes over the socket; one worker at a time."""
-    host = EngineHost(deployment, task.url, deadly)
+    host = EngineHost(deployment, task.url, task.upto, deadly)
     while True:
         try:
             with accepted(listening, task.secret) as connection:

@@ -7,11 +7,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from hashlib import sha256
 from heapq import merge
-from operator import attrgetter
+from operator import attrgetter, itemgetter
 from typing import Final
 
-from sensorstream.app.control.rule_exchange import Exchange
-from sensorstream.app.control.wiring import Deployment, Stage, build_machine
+from sensorstream.app.control.pipeline_stages import stage_of
+from sensorstream.app.control.rule_exchange import FROM_SETTINGS, Exchange, with_put
+from sensorstream.app.control.wiring import Deployment, build_machine
 from sensorstream.app.life.in_work import TOO_OFTEN
 from sensorstream.app.life.recovery import consequence
 from sensorstream.clock import SystemClock
@@ -22,8 +23,17 @@ from sensorstream.engine.query_alerts import KIND
 from sensorstream.history.effects_writer import EngineStanding, HeldRow
 from sensorstream.history.journal_rows import journal_rows, record_of
 from sensorstream.journal.entry_effects import effects_of, in_order
-from sensorstream.journal.key_routing import ANSWERED, ASK, CONTROL, CONTROLS, OF_FIRST, TIME
-from sensorstream.journal.kinds import replay
+from sensorstream.journal.key_routing import (
+    ANSWERED,
+    ASK,
+    CONTROL,
+    CONTROLS,
+    OF_FIRST,
+    TAKEOVERS,
+    TIME,
+    name_of,
+)
+from sensorstream.journal.kinds import entry_of, replay
 from sensorstream.journal.message import PassTime, TakeMessage
 from sensorstream.journal.notice import ReportSkip
 from sensorstream.journal.records import (
@@ -33,7 +43,8 @@ from sensorstream.journal.records import (
     message_id,
     number_of_message,
 )
-from sensorstream.model.events import Status
+from sensorstream.journal.takeover import PutOntology, PutRules
+from sensorstream.model.events import Message, Status
 from sensorstream.model.terms import Subject
 from sensorstream.model.waits import Waits
 from sensorstream.streaming.deadly_entries import DeadlyEntries
@@ -41,6 +52,12 @@ from sensorstream.streaming.worker_messages import EnginePlace
 
 _MOST: Final = 20_000
 """Entries of time that are kept; what an engine missed before is read again."""
+
+_LONGEST: Final = 100
+"""Characters of a key that are told: it comes from messages."""
+_QUERIES: Final = frozenset(CONTROLS) - frozenset(TAKEOVERS)
+_VERSIONS: Final = 4
+"""Deployments that are kept; engines are rebuilt from places where older ones were in force."""
 
 _seq = attrgetter("seq")
 
@@ -51,10 +68,13 @@ class Controls:
     def __init__(self, url: str) -> None:
         self._url = url
         self._known = 0
-        self._registrations: list[Record] = []
+        self._changes: list[Record] = []
         self._times: list[Record] = []
         self._asks: list[Record] = []
         """Questions that somebody may wait for."""
+        self._put: dict[str, list[tuple[int, int]]] = {kind: [] for kind in TAKEOVERS}
+        """The entry after which an ontology, or rules, are in force, and the entry with them."""
+        self._deployments: dict[tuple[int, ...], Deployment] = {}
         self._forgotten = 0
         """The last entry of time that is not kept."""
 
@@ -75,16 +95,67 @@ class Controls:
             elif each.kind == TIME:
                 self._times.append(each)
             elif each.status not in (Status.REJECTED, Status.SKIPPED):
-                # What became of them else is not known here: every engine finds it out for itself.
-                self._registrations.append(replace(each, status=None))
+                self._note(each)
         self._known = upto
         if len(self._times) > 2 * _MOST:
             self._forgotten = self._times[-_MOST - 1].seq
             del self._times[:-_MOST]
 
+    def _note(self, change: Record) -> None:
+        if change.kind in TAKEOVERS:
+            entry, put = entry_of(change), self._put[change.kind]
+            if isinstance(entry, PutRules) and entry.found:
+                # On Spark the files count, as they are at a start.
+                return
+            # Before the first change, what it replaced was in force.
+            of_settings = not put and getattr(entry, "by", "") == FROM_SETTINGS
+            put.append((0 if of_settings else change.seq, change.seq))
+            # It may be large, and all engines share what is made of it.
+            change = replace(change, message=replace(change.message, content=b""))
+        # What became of it is not known here: every engine finds it out for itself.
+        self._changes.append(replace(change, status=None))
+
+    def begin(self, deployment: Deployment, upto: int) -> None:
+        """Know that a deployment is in force after an entry.
+
+        Raises:
+            HistoryError: the journal cannot be read.
+        """
+        self.know(upto)
+        self._deployments[self._numbers(upto)] = deployment
+
+    def in_force(self, known: Deployment, seq: int) -> Deployment:
+        """The deployment in force after an entry; ``known`` has what was never put. It is compiled
+        once for all engines.
+
+        Raises:
+            HistoryError: the journal cannot be read.
+            SensorStreamError: it cannot be compiled here.
+        """
+        numbers = self._numbers(seq)
+        if not any(numbers):
+            return known
+        found = self._deployments.pop(numbers, None)
+        if found is None:
+            ontology, rules = (self._entry(number) for number in numbers)
+            found = with_put(known, ontology, rules)
+        self._deployments[numbers] = found
+        if len(self._deployments) > _VERSIONS:
+            del self._deployments[next(iter(self._deployments))]
+        return found
+
+    def _numbers(self, seq: int) -> tuple[int, ...]:
+        """The entries with the ontology and the rules in force after an entry; 0: nobody put it."""
+        puts = (self._put[kind] for kind in TAKEOVERS)
+        places = ((put, bisect_right(put, seq, key=itemgetter(0))) for put in puts)
+        return tuple(put[place - 1][1] if place else 0 for put, place in places)
+
+    def _entry(self, seq: int) -> Message | None:
+        return self._read(seq - 1, seq, TAKEOVERS)[0].message if seq else None
+
     def registrations(self, upto: int) -> Sequence[Record]:
         """The starts and ends of queries up to an entry."""
-        return _between(self._registrations, 0, upto)
+        return [e for e in _between(self._changes, 0, upto) if e.kind not in TAKEOVERS]
 
     def between(self, after: int, upto: int) -> Sequence[Record]:
         """The entries with ``after < seq <= upto``, in order.
@@ -95,7 +166,7 @@ class Controls:
         times = _between(self._times, after, upto)
         if after < self._forgotten:
             times = [*self._read(after, min(upto, self._forgotten), (TIME,)), *times]
-        return list(merge(_between(self._registrations, after, upto), times, key=_seq))
+        return list(merge(_between(self._changes, after, upto), times, key=_seq))
 
     def asks(self, after: int, upto: int, key: str) -> Sequence[Record]:
         """The questions to the engine of a key with ``after < seq <= upto``, in order."""
@@ -120,17 +191,18 @@ class KeyedEngine:
         deployment: Deployment,
         counter: Callable[[], float],
         first: int,
+        key: str,
         deadly: DeadlyEntries | None = None,
-        stage: Stage | None = None,
     ) -> None:
-        """Start an engine whose first entry is ``first``; ``stage`` is its own, if it is a later
-        one than the first.
+        """Start an engine with the deployment in force, or that of the stage of its key; ``first``
+        is its first entry.
 
         Raises:
             ReasonerError: its reasoner does not start.
         """
-        self._stage = stage
-        deployment = deployment if stage is None else stage.deployment
+        self._whole = deployment
+        self._stage = stage_of(deployment, key)
+        deployment = deployment if self._stage is None else self._stage.deployment
         self._deadly = DeadlyEntries.none() if deadly is None else deadly
         turn = self._deadly.in_work.turn_to
         machine = build_machine(deployment, counter, turn=turn, live=True)
@@ -144,6 +216,8 @@ class KeyedEngine:
         self._engine.window.follow(self._touched)
         self._engine.inferences.touched = self._touched
         self._totals: WindowTotals | None = None
+        self._key = key
+        self._whose = f"the key '{name_of(key)[:_LONGEST]}'"
         self.place = EnginePlace(first, first - 1, 0)
 
     @property
@@ -185,9 +259,9 @@ class KeyedEngine:
         self._totals = totals_of(self._engine)
 
     def take(
-        self, records: Sequence[Record], controls: Controls, upto: int, key: str = CONTROL
+        self, records: Sequence[Record], controls: Controls, upto: int
     ) -> tuple[list[Effects], list[Record]]:
-        """Apply entries of this ``key`` and those for all engines up to a number; answer questions.
+        """Apply entries of its key and those for all engines up to a number; answer questions.
 
         Returns:
             The effects of each entry, and the records with their statuses, to be kept.
@@ -196,12 +270,12 @@ class KeyedEngine:
             self._begin(controls)
         effects: list[Effects] = []
         kept: list[Record] = []
-        asks = controls.asks(self.place.last, upto, key)
+        asks = controls.asks(self.place.last, upto, self._key)
         for record, outcome, own in self._applied(records, controls, upto, asks, new=True):
             if record.kind == ASK and not own:
                 # One that has ended the process is skipped the third time.
                 if record.status is not Status.SKIPPED:
-                    effects.append(self._answered(record, key))
+                    effects.append(self._answered(record))
                 continue
             found = effects_of([record], [outcome])
             if (own and record.kind != ASK) or record.kind == TIME:
@@ -214,7 +288,7 @@ class KeyedEngine:
             # Whether an entry for all is accepted is said once, by the engine of such entries.
             if not own:
                 found = replace(found, statuses=())
-                if record.kind != TIME:
+                if record.kind in _QUERIES:
                     # What ends for all engines is said there, too.
                     told = (KIND, ReportSkip.alert[0])
                     own_keys = (a for a in found.alerts if a.kind in told and a.key is not None)
@@ -320,7 +394,10 @@ class KeyedEngine:
                 if record.seq in deadly:
                     record = replace(record, status=Status.SKIPPED)
                 self._deadly.in_work.begin(record)
-            outcome = replay(record, self._target, self._refused)
+            if record.kind in TAKEOVERS and record.status not in (Status.REJECTED, Status.SKIPPED):
+                outcome = self._take_over(record, controls)
+            else:
+                outcome = replay(record, self._target, self._refused)
             if deadly:
                 self._tell_skipped(record, outcome)
             yield record, outcome, record.seq in own
@@ -341,12 +418,29 @@ class KeyedEngine:
                 named = replace(each.message, content=text.encode())
                 each.alerts += self._engine.report(named, *ReportSkip.alert).alerts
 
-    def _answered(self, question: Record, key: str) -> Effects:
+    def _answered(self, question: Record) -> Effects:
         # Rare, and it takes long to import.
         from sensorstream.app.questions.engine_questions import answer_of
 
-        answer = answer_of(self._engine, self._target.deployment, question, key)
+        answer = answer_of(self._engine, self._target.deployment, question, self._key)
         return Effects(question.seq, (), (), (), (), question.received_at, answers=(answer,))
+
+    def _take_over(self, record: Record, controls: Controls) -> Outcome:
+        """Put an ontology or rules in force that the server has checked."""
+        target, ontology = self._target, record.kind == PutOntology.kind
+        self._whole = controls.in_force(self._whole, record.seq)
+        stage = stage_of(self._whole, self._key)
+        new = self._whole if stage is None else stage.deployment
+        successor = target.prepared(new, ontology=ontology)
+        # What was accepted is accepted here, however long it takes.
+        self._engine.lift_limits(True)
+        try:
+            return successor.take_over(record.message, self._whose)
+        except BaseException:
+            successor.close()
+            raise
+        finally:
+            self._engine.lift_limits(False)
 
     def _own(self, control: Record) -> Record:
         """Give an entry for all engines an id of this key: the ids of its effects are unique."""

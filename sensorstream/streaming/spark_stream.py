@@ -15,7 +15,8 @@ from pathlib import Path
 from time import monotonic, sleep
 from typing import TYPE_CHECKING, Final
 
-from sensorstream.app.control.wiring import Stage, read_rules, runner_of, shipped, version_of
+from sensorstream.app.control.rule_files import key_prefixes
+from sensorstream.app.control.wiring import Stage, runner_of, shipped, version_of
 from sensorstream.app.life.backup import STATE_MARK
 from sensorstream.errors import HistoryError, SettingsError, SparkError
 from sensorstream.history.database import engine as database_engine
@@ -188,7 +189,7 @@ def running_stream(
         if task.ontology is None:
             version = version_of(deployment, store.watermark(), store.last_moment())
             store.record_ontology(version)
-        prefixes = prefixes_of(settings)
+        prefixes = key_prefixes(settings, deployment.texts)
         task = replace(task, ontology=None, rules=None, shipped=shipped(deployment))
         key_reader(settings.pipeline.key, prefixes, settings.server.max_depth)
         with opened(url, "cannot forget events", application="sensorstream stream") as cursor:
@@ -244,12 +245,6 @@ def _patient(master: str) -> str:
     return re.sub(r"^local\[(\d+|\*)\]$", rf"local[\1,{_ATTEMPTS}]", master)
 
 
-def prefixes_of(settings: Settings) -> dict[str, str]:
-    """The prefixes of the rule files, which the XPath of the key may use."""
-    files = read_rules(settings.rules.files)
-    return {each.name: each.iri for file in files for each in file.prefixes if each.name}
-
-
 def topics_of(settings: Settings) -> dict[str, KafkaInput]:
     """The inputs whose messages stay in their topics, by name."""
     kafka = ((e.name, e.options) for e in settings.inputs if isinstance(e.options, KafkaInput))
@@ -267,7 +262,7 @@ def _task(settings: Settings, url: str, store: PostgresStore) -> HostTask:
     entry = None if rules is None else PutRules.decode(rules.content, rules.source)
     if entry is not None and entry.found:
         entry = None
-    return HostTask(settings, url, ontology, secrets.token_bytes(32), entry)
+    return HostTask(settings, url, ontology, secrets.token_bytes(32), entry, upto=last)
 
 
 def _show_views(url: str, settings: Settings, schema: Schema) -> None:

@@ -39,9 +39,9 @@ def installed_versions() -> dict[str, str]:
 
 @dataclass(frozen=True, slots=True)
 class HostTask:
-    """The task of a host. ``ontology`` and its media type, and ``rules``, were put by entries.
-    ``shipped`` is the deployment with them, for a machine without its files. ``versions`` are those
-    where the pipeline was started.
+    """The task of a host. ``ontology`` and its media type, and ``rules``, were put by entries up to
+    the entry ``upto``. ``shipped`` is the deployment with them, for a machine without its files.
+    ``versions`` are those where the pipeline was started.
     """
 
     settings: Settings
@@ -51,6 +51,7 @@ class HostTask:
     rules: PutRules | None = None
     shipped: bytes = b""
     versions: Mapping[str, str] = field(default_factory=installed_versions)
+    upto: int = 0
 
 
 @dataclass(frozen=True, slots=True)

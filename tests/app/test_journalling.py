@@ -16,7 +16,16 @@ from prometheus_client import CollectorRegistry
 from sensorstream.app.application import Application
 from sensorstream.app.life.health import WatermarkNews
 from sensorstream.cli.simulation.tracker_messages import PAPER_MESSAGE
-from sensorstream.errors import Busy, HistoryError, MalformedMessage, QueryConflict, RunsOnSpark
+from sensorstream.errors import (
+    Busy,
+    HistoryError,
+    LanguageError,
+    MalformedMessage,
+    OntologyError,
+    QueryConflict,
+    RulesError,
+    RunsOnSpark,
+)
 from sensorstream.history.effects_writer import (
     BatchProgress,
     EngineStanding,
@@ -88,8 +97,6 @@ def test_over_http_the_answer_is_202(application: Application) -> None:
 
 
 def test_what_needs_an_engine_is_refused(application: Application) -> None:
-    with pytest.raises(RunsOnSpark, match="put it into the settings"):
-        application.ontologies.put(b"", "text/turtle")
     with pytest.raises(RunsOnSpark, match="a cross-check"):
         application.cross_check()
     application.queries.register(QUERY, "people")
@@ -131,36 +138,92 @@ def test_each_resource_answers_or_says_that_the_engines_are_elsewhere(
         assert client(path).status_code == 200, path
 
 
-def test_queries_and_webhooks_are_put_and_restored_rules_and_ontology_by_their_files(
+def test_queries_webhooks_and_rules_are_put_and_restored(
     client: Callable[..., httpx.Response],
 ) -> None:
     (file,) = client("/rules").json()["files"]
-    for method, path, options in (
-        ("PUT", f"/rules/{file['name']}", {"content": b"# nothing"}),
-        ("PUT", "/rules", {"json": {"files": {"a.ttl": ""}}}),
-        ("DELETE", f"/rules/{file['name']}", {}),
-        ("PUT", "/ontology", {"content": b"", "headers": {"content-type": "text/turtle"}}),
-    ):
-        refused = client(path, method, **options)
-        assert refused.status_code == 409, (path, refused.text)
-        assert refused.json()["type"].endswith("runs-on-spark"), path
-        assert " (pipeline.runner): " in refused.json()["detail"]
     sent = {"content-type": "application/sparql-query"}
     other = QUERY.replace("?human", "?who")
     for text in (QUERY, other):
         put = client("/queries/people", "PUT", content=text.encode(), headers=sent)
         assert (put.status_code, put.json()["query"]) == (200, text)
+    rules = {"content-type": "text/plain"}
+    broken = client(f"/rules/{file['name']}", "PUT", content=b"rule", headers=rules)
+    assert broken.status_code == 422, broken.text
+    before = client(f"/rules/{file['name']}").content
+    for each in (before + b"# other", before + b"# more"):
+        put = client(f"/rules/{file['name']}", "PUT", content=each, headers=rules)
+        assert put.status_code == 200, put.text
     url = "http://127.0.0.1:9/"
     assert client("/webhooks/ops", "PUT", json={"url": url}).status_code == 201
     assert client("/webhooks/ops", "PUT", json={"url": f"{url}b"}).status_code == 200
-    for kind, name, read in (("queries", "people", "query"), ("webhooks", "ops", "url")):
-        first, _ = client(f"/{kind}/{name}/versions").json()["versions"]
+    for kind, name, read in (
+        ("queries", "people", "query"),
+        ("webhooks", "ops", "url"),
+        ("rules", file["name"], ""),
+    ):
+        first, *_ = client(f"/{kind}/{name}/versions").json()["versions"]
         old = client(f"/{kind}/{name}/versions/{first['change']}")
         headers = {"content-type": old.headers["content-type"]}
         back = client(f"/{kind}/{name}", "PUT", content=old.content, headers=headers)
         assert back.status_code == 200, back.text
-        assert client(f"/{kind}/{name}").json()[read] in (QUERY, url)
-        assert len(client(f"/{kind}/{name}/versions").json()["versions"]) == 3
+        if read:
+            assert client(f"/{kind}/{name}").json()[read] in (QUERY, url)
+        else:
+            assert client(f"/{kind}/{name}").content == before
+        assert len(client(f"/{kind}/{name}/versions").json()["versions"]) == 4 - bool(read)
+
+
+def test_an_ontology_is_checked_by_a_reasoner_and_in_force_before_the_engines_have_met_it(
+    settings: Settings, open_application: Callable[[Settings], Application]
+) -> None:
+    spark = replace(settings, pipeline=PipelineSettings(runner="spark"))
+    application = open_application(spark)
+    ontology = application.ontologies.in_force()
+    other = ontology.content + b"<urn:x:Owl> a <http://www.w3.org/2002/07/owl#Class> .\n"
+    change = application.ontologies.put(other, "text/turtle", "me")
+    with pytest.raises(LanguageError, match="Human"):
+        application.ontologies.put(
+            b"<urn:x:Owl> a <http://www.w3.org/2002/07/owl#Class> .", "text/turtle"
+        )
+    rules = application.rulebook.put("more.rules", "# nothing\n", "me")
+    # What was in force before is in the journal, too: files may change.
+    kept = [(row[7], row[2].rpartition(" ")[2]) for row in journal_rows(application.url, 0)]
+    assert kept == [
+        ("ontology", "settings"),
+        ("ontology", "me"),
+        ("rules", "settings"),
+        ("rules", "me"),
+    ]
+    application.close()
+    again = open_application(spark)
+    assert again.ontologies.in_force().origin == change
+    assert again.ontologies.in_force().content == other
+    assert again.rulebook.files().origin == rules
+    versions = list(again.ontologies.versions.all())
+    assert [each.change for each in versions] == ["m1", change]
+    assert versions[0].text is not None
+    again.ontologies.put(versions[0].text, versions[0].media_type, "me")
+    assert again.deployment.ontology.triples == application.deployment.ontology.triples[:-1]
+    again.close()
+    hermit = ReasoningSettings(profile="hermit", java="/nowhere")
+    without = open_application(replace(spark, reasoning=hermit))
+    with pytest.raises(OntologyError, match="/nowhere: no Java"):
+        without.ontologies.put(other, "text/turtle")
+
+
+def test_the_prefixes_of_the_key_stay(
+    settings: Settings, open_application: Callable[[Settings], Application]
+) -> None:
+    key = PipelineSettings(runner="spark", key="string(/t:seen/attribute::by)")
+    application = open_application(replace(settings, pipeline=key))
+    book = application.rulebook
+    (name,) = (each.name for each in book.files().files)
+    text = book.file(name).text
+    for changed in ("prefix t: <urn:other>\n" + text, "prefix t: <urn:t#>\n" + text):
+        with pytest.raises(RulesError, match="the prefix 't' would stand for urn:"):
+            book.put(name, changed, "me")
+    assert book.put(name, "prefix u: <urn:u#>\n" + text, "me") == "m2"
 
 
 def test_a_journal_too_far_ahead_takes_no_messages_until_the_pipeline_has_stored_some(

@@ -121,7 +121,7 @@ def test_a_message_that_has_waited_is_refused_at_its_turn(tmp_path: Path) -> Non
     deployment = read_deployment(write_deployment(tmp_path, '[time]\nlateness = "3"\n'))
     in_work = InWork(tmp_path / "0.in-work")
     in_work.open()
-    host = EngineHost(deployment, "", DeadlyEntries(frozenset(), in_work))
+    host = EngineHost(deployment, "", deadly=DeadlyEntries(frozenset(), in_work))
     first = host.work(Work("=cam", None, 0, [pack(rows(80, 66, 75))]))
     assert {each.status for each in merged(parts(first)).statuses} == {Status.HELD}
     assert isinstance(first, Done)
@@ -134,7 +134,7 @@ def test_a_message_that_has_waited_is_refused_at_its_turn(tmp_path: Path) -> Non
         in_work.turn_to("m2")
     deadly = DeadlyEntries.count(tmp_path, 0)
     assert deadly.numbers == {2}
-    host = EngineHost(deployment, "", deadly)
+    host = EngineHost(deployment, "", deadly=deadly)
     work = Work("=cam", first.place, 0, [pack(rows(20, 30, 90, 40, first=4))])
     done = host.work(replace(work, rebuild=True, kept=[first.entries]))
     found = merged(parts(done))

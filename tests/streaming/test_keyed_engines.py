@@ -18,7 +18,7 @@ from sensorstream.app.control.wiring import Deployment, build_machine, read_depl
 from sensorstream.history.effects_writer import EngineStanding
 from sensorstream.history.journal_rows import JournalRow, record_of
 from sensorstream.journal.entry_effects import effects_of, merged
-from sensorstream.journal.key_routing import CONTROLS, key_reader
+from sensorstream.journal.key_routing import CONTROLS, TAKEOVERS, key_reader
 from sensorstream.journal.kinds import replay
 from sensorstream.journal.message import PassTime
 from sensorstream.journal.records import Effects, Record
@@ -88,6 +88,15 @@ class Keys:
         self.host.close()
         self._start()
 
+    def start_again(self, files: Deployment) -> None:
+        """A pipeline starts with what was put so far; the files may say something else by now."""
+        upto = max(row[0] for row in self._rows)
+        controls = Said(self._rows)
+        controls.know(upto)
+        self._deployment = controls.in_force(files, upto)
+        self.lose_engines()
+        self.host._controls.begin(self._deployment, upto)
+
     def take(self, rows: Sequence[JournalRow], *, commit: bool = True) -> list[Effects]:
         """The effects of a batch; without ``commit``, Spark forgets that it has happened."""
         groups: dict[str, list[JournalRow]] = {}
@@ -95,10 +104,13 @@ class Keys:
             groups.setdefault(self._key_of(row[7], row[2], row[5]), []).append(row)
         self._rows += (row for row in rows if row not in self._rows)
         times = [(row, PassTime.decode(row[5], "")) for row in rows if row[7] == PassTime.kind]
+        told_all = any(row[7] in CONTROLS for row in rows)
         for key, standing in self.standings.items():
             for row, time in times:
                 if standing.waits.over(row[4], time.moved, time.present):
                     groups.setdefault(key, [])
+            if told_all and (standing.individuals or standing.waits):
+                groups.setdefault(key, [])
         needed = max((row[0] for row in self._rows if row[7] != "message"), default=0)
         effects: list[Effects] = []
         for key, its in groups.items():
@@ -318,8 +330,10 @@ def test_an_engine_that_was_rebuilt_is_kept_as_a_checkpoint_sooner(
 
 def test_the_kinds_of_control_entries_are_those_of_the_journal() -> None:
     from sensorstream.journal.registration import RegisterQuery, RemoveQuery
+    from sensorstream.journal.takeover import PutOntology, PutRules
 
-    assert (RegisterQuery.kind, RemoveQuery.kind) == CONTROLS
+    assert (RegisterQuery.kind, RemoveQuery.kind, *TAKEOVERS) == CONTROLS
+    assert (PutOntology.kind, PutRules.kind) == TAKEOVERS
 
 
 def test_effects_are_merged_in_the_order_of_the_journal(record: Callable[..., Record]) -> None:

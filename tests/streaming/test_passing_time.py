@@ -202,6 +202,23 @@ def test_a_rule_that_watches_over_time_goes_on_in_silence(
     keys.host.close()
 
 
+def test_what_rules_insert_in_silence_after_a_change_has_stays_of_its_own_in_each_engine(
+    settings: Settings, tmp_path: Any
+) -> None:
+    file = tmp_path / "every.rules"
+    ticks = 'rule tick\nevery "10"\nthen insert individual :tick-{new} a :Actor .\n'
+    file.write_text(settings.rules.files[0].read_text() + ticks)
+    rules = replace(settings.rules, files=(file,))
+    keys = Keys(read_deployment(replace(settings, rules=rules)))
+    query: JournalRow = (3, "m3", "idle", START, 3, QUERY.encode(), None, "query", False, "")
+    keys.take([message(1, "north", 3, [(1, 5)]), message(2, "south", 3, [(1, 5)]), query])
+    keys.take([passed(4, 25)])
+    engines = keys.host._engines.values()
+    stays = [each.stay for engine in engines for each in engine._engine.window]
+    assert len(stays) == len(set(stays)) == 4
+    keys.host.close()
+
+
 def test_a_query_reports_that_nothing_came(settings: Settings) -> None:
     keys = Keys(read_deployment(settings))
     query: JournalRow = (1, "m1", "idle", START, 1, QUERY.encode(), None, "query", False, "")

@@ -3,17 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
+from sensorstream.app.application import Application
 from sensorstream.app.control.wiring import read_deployment
 from sensorstream.history.effects_writer import Writes
+from sensorstream.history.journal_rows import journal_rows, record_of
 from sensorstream.journal.records import Record
 from sensorstream.settings.settings import Settings
 from sensorstream.settings.settings_file import load_settings
 from tests.databases import make_views
 from tests.streaming.conftest import seen, write_deployment
 from tests.streaming.test_keyed_engines import of_one_engine
-from tests.streaming.test_spark_stream import finished, raised, rows, started, write
+from tests.streaming.test_spark_stream import (
+    finished,
+    killed,
+    raised,
+    rows,
+    started,
+    stored,
+    write,
+)
+from tests.streaming.test_why import on_spark
 
 ENTAILED = """
 :by a owl:ObjectProperty ; rdfs:range :Camera . :Camera a owl:Class .
@@ -36,6 +48,14 @@ COUNTED = """
 rule counted
 when select { SELECT ?p { ?p a :Met } } becomes true
 then alert info "{?p} has met somebody" key "{?p}"
+"""
+
+
+CLOSE = """
+rule close
+on insert :Human as ?p
+if select { SELECT ?x { ?p :x ?x . FILTER(?x < 60) } }
+then alert info "{?p} is at {?x}" key "{?p}"
 """
 
 
@@ -67,7 +87,7 @@ def people(record: Callable[..., Record], count: int) -> list[Record]:
     ]
 
 
-def test_rule_sets_do_on_spark_what_they_do_in_a_server_over_a_restart(
+def test_rule_sets_and_changed_rules_do_on_spark_what_they_do_in_a_server_over_a_restart(
     tmp_path: Path, new_database: Callable[[], str], record: Callable[..., Record]
 ) -> None:
     url, expected = new_database(), new_database()
@@ -78,17 +98,34 @@ def test_rule_sets_do_on_spark_what_they_do_in_a_server_over_a_restart(
     settings = ruled(tmp_path, more)
     deployment = read_deployment(settings)
     records = people(record, 40)
-    write(expected, records, Writes.ALL, of_one_engine(deployment, records))
-
-    for part in (records[:23], records[23:]):
-        write(url, part, Writes.JOURNAL, None)
-        finished(started(settings, "--once"))
+    write(url, records[:20], Writes.JOURNAL, None)
+    finished(started(settings, "--once"))
+    command = started(settings)
+    with Application.open(on_spark(settings, url)) as server:
+        text = server.rulebook.file("t.rules").text
+        # While it runs: another rule for ten messages, and then those of before.
+        for part, rules in ((records[20:25], CLOSE), (records[25:35], ""), (records[35:], None)):
+            for one in part:
+                server.submit(one.message.content, one.message.source).result(60)
+            if rules is not None:
+                server.rulebook.put("t.rules", text + rules, "me")
+        stored(url, 43, command)
+        assert [each.by for each in server.rulebook.versions.all("t.rules")] == [
+            "settings",
+            "me",
+            "me",
+        ]
+    killed(command)
+    journal = [replace(record_of(row), status=None) for row in journal_rows(url, 0)]
+    assert [each.seq for each in journal if each.kind == "rules"] == [26, 27, 38]
+    write(expected, journal, Writes.ALL, of_one_engine(deployment, journal))
 
     make_views(expected, deployment.ontology.schema)
     for relation in ("individuals", "statements", "far", "x"):
         assert rows(url, relation) == rows(expected, relation), relation
     assert raised(url) == raised(expected)
-    assert {rule for rule, *_ in raised(url)} == {"far", "counted"}
+    assert {rule for rule, *_ in raised(url)} == {"far", "counted", "close"}
+    assert {time for rule, _, time, _ in raised(url) if rule == "close"} <= set(range(26, 36))
     told = str(rows(url, "statements"))
     for each in ("#Far", "#Met", "#Alone", "#Seat", "#near"):
         assert each in told, each

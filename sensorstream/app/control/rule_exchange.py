@@ -25,8 +25,14 @@ from sensorstream.app.control.wiring import Deployment, Substitutes, read_deploy
 from sensorstream.app.life.pipeline import Pipeline
 from sensorstream.engine.engine import Engine
 from sensorstream.engine.message_reading import Mapper
-from sensorstream.engine.outcome import Outcome
-from sensorstream.errors import Inconsistent, OntologyConflict, OntologyError, ReasonerError
+from sensorstream.engine.outcome import Outcome, following
+from sensorstream.errors import (
+    Inconsistent,
+    OntologyConflict,
+    OntologyError,
+    Overrun,
+    ReasonerError,
+)
 from sensorstream.journal.entry import Entry
 from sensorstream.journal.takeover import PutOntology, PutRules, ReadmitReasoner
 from sensorstream.kb.graph_index import Origin
@@ -36,7 +42,7 @@ from sensorstream.model.terms import Triple
 from sensorstream.processes.fork_once import held
 from sensorstream.reasoning.dl.dl_reasoner import ResilientReasoner
 from sensorstream.reasoning.ontology import Ontology, parse_put
-from sensorstream.reasoning.reasoner import Aside
+from sensorstream.reasoning.reasoner import Aside, NoReasoner
 from sensorstream.settings.settings import Settings
 
 FROM_SETTINGS: Final = "settings"
@@ -56,6 +62,32 @@ def ontology_text(message: Message) -> ServedOntology:
     """The ontology that an entry of the journal has put."""
     entry = PutOntology.decode(message.content, message.source)
     return ServedOntology(entry.content, entry.media_type, message.id)
+
+
+def with_put(deployment: Deployment, ontology: Message | None, rules: Message | None) -> Deployment:
+    """A deployment with what entries of the journal have put; None: with its own.
+
+    Raises:
+        OntologyError, LanguageError, SettingsError: it cannot be compiled here.
+    """
+    settings, put = deployment.settings, deployment.substitutes
+    known = deployment.ontology
+    if ontology is not None:
+        served = ontology_text(ontology)
+        known = parse_put(settings.ontology, served.content, served.media_type)
+    if rules is not None:
+        entry = PutRules.decode(rules.content, rules.source)
+        texts = with_rule_sets(settings, entry.files)
+        put = replace(put, texts=texts, change=rules.id, tables=entry.tables)
+    found = read_deployment(replace(settings, stages=()), known, put)
+    stages = deployment.stages
+    if ontology is not None:
+        stages = tuple(
+            replace(each, deployment=read_deployment(own.settings, known, own.substitutes))
+            for each in stages
+            for own in (each.deployment,)
+        )
+    return replace(found, settings=settings, stages=stages)
 
 
 class PreparedTakeover:
@@ -110,26 +142,38 @@ class PreparedTakeover:
         if isinstance(reasoner, ResilientReasoner) and reasoner.degraded:
             raise ReasonerError(f"the new reasoner failed: {reasoner.degraded}")
 
-    def take_over(self, message: Message) -> Outcome:
-        """Put it in force; see :meth:`.Engine.readmit`, ``adopt`` and ``adopt_rules``."""
+    def take_over(self, message: Message, whose: str = "") -> Outcome:
+        """Put it in force; see :meth:`.Engine.readmit`, ``adopt`` and ``adopt_rules``. With the
+        name of the window, what contradicts the ontology leaves it (:meth:`.Engine.give_way`).
+        """
         engine, exchange, new = self._engine, self._exchange, self.deployment
+        before: Outcome | None = None
         if new is None:
             assert self._aside is not None, "a new reasoner, and nothing else"
             return engine.readmit(message, self._aside)
         if self._aside is not None:
             with_it = new if self._ontology else exchange.deployment
             adopted = with_it.rules, with_it.filters, with_it.shedding
-            engine.adopt(self._aside, *adopted, message.id)
+            try:
+                self.follow(engine.kb.triples(Origin.WINDOW))
+            except (Inconsistent, Overrun):
+                if not whose:
+                    raise
+                before = engine.give_way(message, self._aside, whose)
+            left = () if before is None else [each.individual for each in before.departures]
+            engine.adopt(self._aside, *adopted, message.id, left)
         if not self._ontology:
             new = replace(new, put="" if self._found else message.id)
             engine.adopt_rules(new.rules, message.received)
         exchange.mapper.plan = new.mapping
+        exchange.mapper.door = None if new.shapes is None else new.shapes.door
         exchange.deployment = new
-        if not self._ontology:
-            return engine.accepted(message)
-        exchange.put = ontology_text(message)
-        # Since when it is in force: application time.
-        return replace(engine.accepted(message), time=engine.window.now)
+        outcome = following(before, engine.accepted(message))
+        if self._ontology:
+            exchange.put = ontology_text(message)
+            # Since when it is in force: application time.
+            outcome.time = engine.window.now
+        return outcome
 
     def close(self) -> None:
         """Stop a reasoner that has not taken over."""
@@ -155,6 +199,7 @@ def aside_of(deployment: Deployment) -> Aside:
 
 
 _LOG = logging.getLogger(__name__)
+_NTRIPLES: Final = "application/n-triples"
 _BUSY: Final = "another change of the ontology, the rules or the reasoner is in progress"
 
 
@@ -205,9 +250,8 @@ class Exchange:
         """
         now = self.deployment
         ontology = parse_put(now.settings.ontology, content, media_type)
-        put = Substitutes(now.texts, now.put, now.tables, now.reference.functions)
-        deployment = self._read(now.settings, ontology, put)
-        return PreparedTakeover(self, aside_of(deployment), deployment, ontology=True)
+        deployment = self._read(now.settings, ontology, now.substitutes)
+        return self.prepared(deployment, ontology=True)
 
     def with_texts(
         self,
@@ -227,18 +271,33 @@ class Exchange:
             SettingsError: a file that they name cannot be read.
             OntologyError: the ontology contradicts itself by the rule sets.
         """
-        deployment = self.deployment_with(files, tables)
-        same = rule_sets_of(files) == rule_sets_of(self.deployment.texts)
-        return PreparedTakeover(
-            self, None if same else aside_of(deployment), deployment, found=found
-        )
+        return self.prepared(self.deployment_with(files, tables), found=found)
+
+    def prepared(
+        self, deployment: Deployment, *, ontology: bool = False, found: bool = False
+    ) -> PreparedTakeover:
+        """Prepare a deployment that has been read, with another ontology or other rules; start a
+        new reasoner if needed. An engine without a reasoner gets none that stays.
+
+        Raises:
+            OntologyError: the reasoner cannot use the ontology, or it contradicts itself.
+            ReasonerError: the new reasoner failed.
+        """
+        aside = None
+        if ontology or rule_sets_of(deployment.texts) != rule_sets_of(self.deployment.texts):
+            aside = aside_of(deployment)
+            if isinstance(self.engine.reasoner, NoReasoner):
+                # The engines are elsewhere: it was only to be known that a reasoner takes it.
+                aside.reasoner.close()
+                aside = Aside(deployment.ontology.triples, NoReasoner())
+        return PreparedTakeover(self, aside, deployment, ontology=ontology, found=found)
 
     def deployment_with(
         self, files: Mapping[str, str], tables: Mapping[str, str] | None = None
     ) -> Deployment:
         """The deployment with other texts; nothing is started. See :meth:`with_texts`."""
         now = self.deployment
-        put = Substitutes(files, now.put, tables, now.reference.functions)
+        put = replace(now.substitutes, texts=files, tables=tables)
         return self._read(now.settings, now.ontology, put)
 
     def change_ontology(
@@ -261,8 +320,15 @@ class Exchange:
                 or it has no class and no property.
         """
         with self._alone():
+            now = self.deployment
             successor = self.checked_ontology(pipeline, content, media_type, check)
             with _closing_failed(successor):
+                if self.put is None and not pipeline.applies:
+                    # Engines elsewhere are rebuilt from the journal, whatever the files say then.
+                    text = now.ontology.ntriples()
+                    present = PreparedTakeover(self, None, now, ontology=True)
+                    before = PutOntology(text, _NTRIPLES, FROM_SETTINGS, successor=present)
+                    pipeline.change(before).result()
                 entry = PutOntology(content, media_type, by, successor=successor)
                 return pipeline.change(entry).result()
 

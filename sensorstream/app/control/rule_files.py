@@ -208,6 +208,7 @@ def _ended(name: str) -> str:
     return name if is_rule_set(PurePath(name)) else f"{name}{RULE_SET}"
 
 
+_PREFIX: Final = re.compile(r"([^\W\d][\w.-]*):(?!:)")
 _NAME: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}\.(rules|ttl|turtle|xsl|xslt|ru)")
 
 
@@ -283,6 +284,36 @@ def table_names(settings: Settings, tables: Mapping[Path, str]) -> dict[str, str
 def table_paths(settings: Settings, tables: Mapping[str, str]) -> dict[Path, str]:
     """The opposite of :func:`table_names`."""
     return {(settings.folder / name).resolve(): text for name, text in tables.items()}
+
+
+def key_prefixes(settings: Settings, texts: Mapping[str, str]) -> dict[str, str]:
+    """The prefixes of rule files, which the XPath of ``pipeline.key`` may use.
+
+    Raises:
+        LanguageError: a text is not in the rule language.
+    """
+    files = parse_texts(settings, texts)
+    return {each.name: each.iri for file in files for each in file.prefixes if each.name}
+
+
+def check_key(settings: Settings, now: Mapping[str, str], texts: Mapping[str, str]) -> None:
+    """Check that the prefixes of ``pipeline.key`` mean in other texts what they mean now: a message
+    would go to another engine than the ones before it.
+
+    Raises:
+        RulesError: one does not.
+        LanguageError: a text is not in the rule language.
+    """
+    key = settings.pipeline.key
+    if settings.pipeline.runner != "spark" or ":" not in key:
+        return
+    before, after = key_prefixes(settings, now), key_prefixes(settings, texts)
+    for name in _PREFIX.findall(key):
+        if before.get(name) != after.get(name):
+            raise RulesError(
+                f"pipeline.key is '{key}', and the prefix '{name}' would stand for "
+                f"{after.get(name, 'nothing')}: expected {before.get(name, 'nothing')}, as now"
+            )
 
 
 def checked_name(name: str) -> str:

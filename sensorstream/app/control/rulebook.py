@@ -11,6 +11,7 @@ from sensorstream.app.control.file_faults import faults
 from sensorstream.app.control.file_texts import below, text_of
 from sensorstream.app.control.rule_exchange import FROM_SETTINGS, ServedOntology
 from sensorstream.app.control.rule_files import (
+    check_key,
     check_named,
     check_rule_sets,
     checked_name,
@@ -68,8 +69,7 @@ class Rulebook:
 
     A method that names a rule file raises :class:`.UnknownRules` if there is none, a change
     :class:`.ChangedMeanwhile` if ``match`` says no, and what :meth:`.Exchange.change_rules` raises;
-    a trial what :meth:`.Trials.alone` and :meth:`.Trials.compare` do. Where the engines are not
-    here, a change raises :class:`.RunsOnSpark`.
+    a trial what :meth:`.Trials.alone` and :meth:`.Trials.compare` do.
     """
 
     def __init__(self, app: Handle, trials: Trials) -> None:
@@ -197,11 +197,12 @@ class Rulebook:
             return self._trials.compare(now, self._app.exchange.deployment_with(texts))
 
     def _change(self, change: Callable[[Mapping[str, str]], Mapping[str, str]], by: str) -> str:
-        self._app.check_here(
-            "other rules",
-            "change their files, and start the server and the pipeline again",
-        )
-        outcome = self._app.exchange.change_rules(self._app.pipeline, change, by)
+        def checked(now: Mapping[str, str]) -> Mapping[str, str]:
+            files = change(now)
+            check_key(self._app.settings, now, files)
+            return files
+
+        outcome = self._app.exchange.change_rules(self._app.pipeline, checked, by)
         return self._origin() if outcome is None else outcome.message.id
 
     def _check_there(self, name: str) -> None:
@@ -345,8 +346,7 @@ class OntologyControl:
 
     A change raises what :meth:`.Exchange.change_ontology` does, and :class:`.OntologyConflict` if
     somebody's view depends on a view that would change; a trial what :meth:`.Trials.alone` and
-    :meth:`.Trials.compare` do. Where the engines are not here, a change raises
-    :class:`.RunsOnSpark`.
+    :meth:`.Trials.compare` do.
     """
 
     def __init__(self, app: Handle, trials: Trials) -> None:
@@ -377,10 +377,6 @@ class OntologyControl:
         Raises:
             ChangedMeanwhile: ``match`` says no.
         """
-        self._app.check_here(
-            "another ontology",
-            "put it into the settings, and start the server and the pipeline again",
-        )
 
         def check(schema: Schema) -> None:
             self._check_match(match)

@@ -128,6 +128,18 @@ class Deployment:
         return self.settings.time.timeline
 
     @property
+    def substitutes(self) -> Substitutes:
+        """Its texts and functions, so that it is read again with another part, not from disk."""
+        return Substitutes(
+            self.texts,
+            self.put,
+            self.tables,
+            self.reference.functions,
+            contents=self.contents,
+            shapes=None if self.shapes is None else self.shapes.graph,
+        )
+
+    @property
     def names_only(self) -> bool:
         """Whether the members of classes are known for named classes only."""
         return self.settings.reasoning.profile in DESCRIPTION_LOGIC
@@ -300,7 +312,7 @@ def shipped(deployment: Deployment) -> bytes:
 
 
 def _packed(deployment: Deployment) -> tuple[Settings, Substitutes]:
-    settings, shapes = deployment.settings, deployment.shapes
+    settings = deployment.settings
     # Links to files and folders are not there either, as those of a volume of Kubernetes.
     placed = replace(
         settings,
@@ -313,14 +325,8 @@ def _packed(deployment: Deployment) -> tuple[Settings, Substitutes]:
             for name, each in settings.sources.items()
         },
     )
-    put = Substitutes(
-        deployment.texts,
-        deployment.put,
-        deployment.tables,
-        contents=deployment.contents,
-        shapes=None if shapes is None else shapes.graph,
-    )
-    return placed, put
+    # Functions of Python are compiled there.
+    return placed, replace(deployment.substitutes, functions=None)
 
 
 def _resolved(path: Path | None) -> Path | None:

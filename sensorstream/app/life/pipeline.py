@@ -104,7 +104,8 @@ class Pipeline:
         self._metrics = metrics
         self._elsewhere = out.elsewhere
         self._traces = out.traces
-        self._applies = out.elsewhere is None
+        self.applies = out.elsewhere is None
+        """Whether entries are applied here; else engines elsewhere do that."""
         self._in_work = InWork() if in_work is None else in_work
         # From which time of arrival on it is asked again.
         self._ask_at = 0
@@ -125,7 +126,7 @@ class Pipeline:
             self._store,
             self._in_work,
             seq=self._journal.seq,
-            every=max(1, checkpoint_every) if self._applies else 0,
+            every=max(1, checkpoint_every) if self.applies else 0,
             seconds=COSTLY_TIMES * limits.entry_seconds,
             settle=lambda: self._effects.settle(),
             read=self.settled,
@@ -153,7 +154,7 @@ class Pipeline:
         tell("sensorstream_entry_seconds", told, lambda: self._in_work.seconds)
         told = "Number of the journal's last entry."
         tell("sensorstream_journal_entry", told, lambda: self._journal.seq)
-        if not self._applies:
+        if not self.applies:
             return
         told = "Number of the last entry whose effects are stored; later ones are under way."
         tell("sensorstream_stored_entry", told, lambda: self._effects.stored)
@@ -175,7 +176,7 @@ class Pipeline:
         return math.nan if now is None else now / self._timeline.of_wall_time(1)
 
     def start(self) -> None:
-        if self._applies:
+        if self.applies:
             self._engine.queries.resume(self._arrival.now())
         self._thread.start()
 
@@ -331,7 +332,7 @@ class Pipeline:
 
     def _due_in(self) -> float | None:
         """Seconds until the clock is to be read again; None: nothing is due."""
-        due = self._engine.dues.tick if self._applies else self._ask_at
+        due = self._engine.dues.tick if self.applies else self._ask_at
         if due is None:
             return None
         left = due - self._arrival.now()
@@ -377,7 +378,7 @@ class Pipeline:
             for waiting in group:
                 if isinstance(waiting.entry, TakeMessage):
                     self._metrics.queue.observe(begun - waiting.since, waiting.exemplar)
-            if not self._applies:
+            if not self.applies:
                 self._leave(records, group)
                 self._tell_refused()
                 return
@@ -454,7 +455,7 @@ class Pipeline:
     def _tick(self) -> None:
         """Advance the engine to the clock's time, if it has something due by then."""
         now, due = self._arrival.now(), self._engine.dues.tick
-        if self._applies and due is not None and now >= due:
+        if self.applies and due is not None and now >= due:
             self._work([WaitingEntry(Tick(self._engine.dues.tick_content(now)))])
 
     def _pass_time(self, elsewhere: Callable[[Instant], Sequence[Entry]]) -> None:
