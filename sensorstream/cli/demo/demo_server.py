@@ -1,4 +1,4 @@
-"""``sensorstream serve`` that ends with the process that has started it, even if that is killed."""
+"""A command that ends with the process that has started it, even if that is killed."""
 
 from __future__ import annotations
 
@@ -19,4 +19,4 @@ def _end_with_owner() -> None:
 if __name__ == "__main__":
     # The owner has the other end of this pipe, which the system closes however the owner ends.
     Thread(target=_end_with_owner, name="owner", daemon=True).start()
-    main(["serve", *sys.argv[1:]], prog_name="sensorstream")
+    main(sys.argv[1:], prog_name="sensorstream")

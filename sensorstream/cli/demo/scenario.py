@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import partial
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from sensorstream.cli.command_client import CommandClient
 from sensorstream.cli.demo.output import DemoOutput, Receiver
-from sensorstream.cli.demo.server_process import ServerProcess, run_stream
+from sensorstream.cli.demo.server_process import OwnedProcess, ServerProcess
 from sensorstream.cli.init_command import TEMPLATES, make_workspace
 from sensorstream.cli.query_command import on_history, on_spark
 from sensorstream.cli.send_command import Tally, deliver, numbered
@@ -31,9 +33,13 @@ from sensorstream.model.schema import local_name
 from sensorstream.settings.settings import Settings
 from sensorstream.settings.settings_file import load_settings
 
+_Read = TypeVar("_Read")
+
 _TRACKER_MESSAGES: Final = 120
 _TRACKER_WINDOW: Final = 25
 _CITY_WINDOW: Final = "PT20M"
+_SPARK_PATIENCE: Final = 300.0
+"""Seconds within which a pipeline must have started, and be done with a message."""
 _PATIENCE: Final = 30.0
 """Seconds within which the last alert must have arrived."""
 
@@ -61,6 +67,31 @@ _SHAPES: Final = """\
 @prefix sh: <http://www.w3.org/ns/shacl#> .
 :Placed a sh:NodeShape ; sh:targetClass :PollutionSensor ;
   sh:property [ sh:path :latitude ; sh:minCount 1 ; sh:message "nobody knows where it is" ] ."""
+
+_SEEN: Final = """\
+PREFIX : <http://sensorstream.example/tracking#>
+CONSTRUCT { [] :hasLabel ?half ; :hasName ?name }
+WHERE { ?person :hasName ?name ; :hasXLocation ?x
+  BIND(IF(?x < 320, "left", "right") AS ?half) BIND(getENDTIME() AS ?when) }"""
+_CROWD: Final = """\
+PREFIX : <http://sensorstream.example/tracking#>
+SELECT ?half (COUNT(?name) AS ?faces) ALERT info "{?faces} faces in the {?half} half" KEY "{?half}"
+WHERE { ?seen :hasLabel ?half ; :hasName ?name }
+GROUP BY ?half HAVING (COUNT(?name) = 20)"""
+_STAGE: Final = """
+[[pipeline.stages]]
+name = "halves"
+from = ["seen"]
+key = "http://sensorstream.example/tracking#hasLabel"
+queries = ["crowd.rq"]
+"""
+_EDGE: Final = """\
+prefix : <http://sensorstream.example/tracking#>
+rule at-the-edge
+on insert :Human as ?person
+if select { SELECT ?name { ?person :hasName ?name ; :hasXLocation 0 } }
+then alert info "face {?name} is at the edge" key "{?person}"
+"""
 
 _FENCE: Final = """\
 PREFIX : <http://sensorstream.example/city#>
@@ -357,23 +388,63 @@ class Scenario:
                 "pipeline": {"runner": "spark", "key": "string(//Tracker/@type)"},
             },
         )
+        (config.parent / "queries").mkdir(exist_ok=True)
+        (config.parent / "queries" / "seen.rq").write_text(_SEEN)
+        (config.parent / "crowd.rq").write_text(_CROWD)
+        with config.open("a") as settings:
+            settings.write(_STAGE)
         with ExitStack() as stack:
             process = stack.enter_context(ServerProcess(config))
             with out.waiting("starting"):
                 client = stack.enter_context(CommandClient(process.url()))
+            pipeline = stack.enter_context(OwnedProcess(config, "stream", "--quiet"))
             messages = [PAPER_MESSAGE, *tracker_messages(_TRACKER_MESSAGES, start=2679)]
             tally = self._send(client, messages, len(messages))
             out.expect(
                 tally.journalled == len(messages), "the server answered 202 Accepted to each"
             )
-            with out.waiting("starting Spark"):
-                run_stream(config)
             for what, query in (("alerts", _ALERTS), ("individuals", _INDIVIDUALS)):
-                expected, found = tracking.client.sql(query).rows, client.sql(query).rows
+                expected = tracking.client.sql(query).rows
+                with out.waiting("on Spark"):
+                    answer = partial(client.sql, query)
+                    found = _within_patience(pipeline, answer, partial(_has, expected)).rows
                 out.expect(
                     expected and found == expected,
                     f"the pipeline stored the same {len(found)} {what} as the server did",
                 )
+            self._ask_spark(tracking, client, pipeline)
+
+    def _ask_spark(
+        self, tracking: RunningDeployment, client: CommandClient, pipeline: OwnedProcess
+    ) -> None:
+        """Ask the window of the pipeline, change a rule while it runs, and use a second stage."""
+        out = self._output
+        out.say("Its windows are asked like those of a server:")
+        out.quote(_INFERRED)
+        expected, found = (each.select(_INFERRED) for each in (tracking.client, client))
+        out.expect(expected and found == expected, "both windows give the same answer")
+        out.say("A rule is put while it runs; every engine has it between the same two messages:")
+        out.quote(_EDGE)
+        client.put_rule_file("edge.rules", _EDGE)
+        (there,) = tracker_messages(1, start=2800)
+        client.send(re.sub(rb"x='\d+'", b"x='0'", there))
+
+        def told(rule: str) -> list[str]:
+            return sorted(each["text"] for each in client.alerts() if each["rule"] == rule)
+
+        with out.waiting("on Spark"):
+            edge = _within_patience(pipeline, lambda: told("at-the-edge"), bool)
+        out.expect(edge == ["face 2800 is at the edge"], f"the next message alerts: {edge}")
+        out.say("What engines say goes on to a stage with another key, the half of the picture:")
+        out.quote(_SEEN)
+        client.register(_SEEN, "seen")
+        self._send(client, list(tracker_messages(60, start=2801)), 60)
+        with out.waiting("on Spark"):
+            crowds = _within_patience(pipeline, lambda: told("crowd"), lambda e: len(e) == 2)
+        out.expect(
+            crowds == ["20 faces in the left half", "20 faces in the right half"],
+            f"the engine of each half has counted: {', '.join(crowds)}",
+        )
 
     def _measure(self, deployments: Sequence[RunningDeployment]) -> None:
         out = self._output
@@ -419,6 +490,22 @@ class Scenario:
         with ExitStack() as stack:
             url = open_history(settings.history, stack)
             return on_history(settings, url, query), on_spark(settings, url, query)
+
+
+def _has(rows: Sequence[Sequence[object]], answer: SqlResult) -> bool:
+    return answer.rows == rows
+
+
+def _within_patience(
+    pipeline: OwnedProcess, read: Callable[[], _Read], enough: Callable[[_Read], bool]
+) -> _Read:
+    """Read until it is enough, or a pipeline that starts has had its time; the last result."""
+    counter = SystemClock().counter
+    deadline = counter() + _SPARK_PATIENCE
+    while not enough(found := read()) and counter() < deadline:
+        pipeline.check()
+        time.sleep(0.2)
+    return found
 
 
 def _shortened(rows: Sequence[Sequence[object]]) -> list[list[object]]:
