@@ -224,7 +224,7 @@ def tables(told: Mapping[str, Any], constants: Constants) -> Iterator[tuple[str,
         rows.append((f"{keys:,}", f"{rate:,.0f}", full, memory, state))
     yield "keys", rows
 
-    rows = ["messages/s | deployments | cores | waits, s | engines, GB | state, GB | a month"]
+    rows = ["messages/s | deployments | cores | s a batch | engines, GB | state, GB | a month"]
     for load in (100_000, 1_000_000, 10_000_000):
         pipeline = Pipeline(Cluster(), constants)
         count = math.ceil(load * 4 / 3 / pipeline.capacity()[0])
