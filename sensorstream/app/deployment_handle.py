@@ -127,7 +127,11 @@ class Handle:
         """Call ``read`` for what holds now, when all effects of that are stored.
 
         ``fix`` is called before: it fixes a snapshot of the database, of the same instant; it gets
-        the name of one, or ``""`` for that of now. Raises as :meth:`settled` and :meth:`looking`.
+        the name of one, or ``""`` for that of now.
+
+        Raises:
+            Unavailable: not within so many seconds; ``late`` is the message.
+            HistoryError: see :meth:`looking`.
         """
         if self.mirror is not None:
             with self.mirror.looking(fix) as seen:
@@ -137,7 +141,10 @@ class Handle:
             fix("")
             return read(self.engine)
 
-        return self.settled(fixed, seconds, late)
+        try:
+            return self.pipeline.settled(fixed).result(seconds)
+        except TimeoutError:
+            raise Unavailable(late) from None
 
     def asked(
         self,
@@ -162,14 +169,3 @@ class Handle:
             return {"": here()}
         with self.pipeline.lock:
             return {"": question(Asked(self.engine, self.deployment, alone=True), arguments)}
-
-    def settled(self, read: Callable[[], _Seen], seconds: float, late: str) -> _Seen:
-        """Call ``read`` between two messages, when all is stored; see :meth:`.Pipeline.settled`.
-
-        Raises:
-            Unavailable: not within so many seconds; ``late`` is the message.
-        """
-        try:
-            return self.pipeline.settled(read).result(seconds)
-        except TimeoutError:
-            raise Unavailable(late) from None
