@@ -262,18 +262,16 @@ class WindowMirror:
         batch, known, windows = StoredBatch(*told), self._known, self.windows
         if batch == known:
             return batch
-        whole = (
-            known is None
-            or known.displaced != batch.displaced
-            or not batch.entry - GONE_KEPT <= known.entry <= batch.entry
-        )
-        left = {*windows.parts, *windows.totals} if whole else set()
+        since = -1
+        if known is not None and known.displaced == batch.displaced:
+            since = known.entry if batch.entry - GONE_KEPT <= known.entry <= batch.entry else -1
+        left = {*windows.parts, *windows.totals} if since < 0 else set()
         # A fault on the way leaves a mirror of no batch: then all is read again.
         self._known = None
         cursor.execute(
             "declare held no scroll cursor for "
             "select digest, content from store.held where since > %s",
-            (-1 if known is None or whole else known.entry,),
+            (since,),
         )
         while True:
             cursor.execute(f"fetch {_AT_ONCE} from held")
