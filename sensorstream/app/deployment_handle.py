@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 
 from sqlalchemy import Engine as Database
 
@@ -47,6 +47,10 @@ class Asked:
         """
         seconds = min(_SECONDS, self.deployment.settings.limits.question_seconds)
         return run_apart(work, seconds, what=what, setting="the messages of its key wait for it")
+
+
+Question: TypeAlias = Callable[[Asked, Mapping[str, Any]], _Seen]
+"""A question to an engine; the arguments are those of JSON."""
 
 
 class Handle:
@@ -123,7 +127,11 @@ class Handle:
         """Call ``read`` for what holds now, when all effects of that are stored.
 
         ``fix`` is called before: it fixes a snapshot of the database, of the same instant; it gets
-        the name of one, or ``""`` for that of now. Raises as :meth:`settled` and :meth:`looking`.
+        the name of one, or ``""`` for that of now.
+
+        Raises:
+            Unavailable: not within so many seconds; ``late`` is the message.
+            HistoryError: see :meth:`looking`.
         """
         if self.mirror is not None:
             with self.mirror.looking(fix) as seen:
@@ -133,19 +141,22 @@ class Handle:
             fix("")
             return read(self.engine)
 
-        return self.settled(fixed, seconds, late)
+        try:
+            return self.pipeline.settled(fixed).result(seconds)
+        except TimeoutError:
+            raise Unavailable(late) from None
 
     def asked(
         self,
-        question: str,
+        question: Question[_Seen],
         arguments: Mapping[str, Any],
         key: str | None,
-        here: Callable[[], _Seen],
+        here: Callable[[], _Seen] | None = None,
         *,
         one: bool = False,
     ) -> Mapping[str, _Seen]:
-        """The answers of engines by their keys: "" for the one of this process, which ``here``
-        asks; else see :meth:`.EngineQuestions.ask`.
+        """The answers of engines by their keys: "" for the one of this process, which ``here``, if
+        given, asks in its own way; else see :meth:`.EngineQuestions.ask`.
 
         Raises:
             QueryError: a key is given, but the engine of this process has all.
@@ -154,15 +165,7 @@ class Handle:
             return self.asks.ask(question, arguments, key, one=one)
         if key is not None:
             raise QueryError("key: the engine of the server has the messages of all keys: omit it")
-        return {"": here()}
-
-    def settled(self, read: Callable[[], _Seen], seconds: float, late: str) -> _Seen:
-        """Call ``read`` between two messages, when all is stored; see :meth:`.Pipeline.settled`.
-
-        Raises:
-            Unavailable: not within so many seconds; ``late`` is the message.
-        """
-        try:
-            return self.pipeline.settled(read).result(seconds)
-        except TimeoutError:
-            raise Unavailable(late) from None
+        if here is not None:
+            return {"": here()}
+        with self.pipeline.lock:
+            return {"": question(Asked(self.engine, self.deployment, alone=True), arguments)}

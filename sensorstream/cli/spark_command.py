@@ -308,7 +308,7 @@ def stream(config: Path, source: str, once: bool, partitions: int | None, quiet:
             progress.show(position)
             if not complete or position.lag:
                 continue
-            if settings.inputs and position.passed:
+            if reads and position.passed:
                 # This process lets them go on.
                 end = None
                 continue

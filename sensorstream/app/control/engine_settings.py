@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterable
 from datetime import timedelta
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 from typing import Final, TypeVar
 from urllib.parse import unquote, urlsplit
@@ -290,17 +291,15 @@ def read_schemas(
     """
     common = settings.messages.schema
     contents = FileContents() if contents is None else contents
+    read = partial(_read_schema, seconds=seconds, contents=contents)
     by_source = {
-        name: _read_schema(f"sources.{name}.schema", source.schema, seconds, contents)
+        name: read(f"sources.{name}.schema", source.schema)
         for name, source in settings.sources.items()
         if source.schema is not None
     }
     if common is None and not by_source:
         return None
-    return MessageSchemas(
-        None if common is None else _read_schema("messages.schema", common, seconds, contents),
-        by_source,
-    )
+    return MessageSchemas(None if common is None else read("messages.schema", common), by_source)
 
 
 def _read_schema(

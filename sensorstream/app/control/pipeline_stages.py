@@ -21,7 +21,6 @@ from sensorstream.mapping.functions.function_definition import Definition
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import IRI
 from sensorstream.reasoning.ontology import Ontology
-from sensorstream.reasoning.profiles import DESCRIPTION_LOGIC
 from sensorstream.reasoning.reasoner import NoReasoner
 from sensorstream.settings.settings import PipelineStage, Settings
 from sensorstream.sparql.algebra import Construct, Relation
@@ -74,8 +73,7 @@ def _stage(
             f"rules: '{mapping.name}' is a mapping rule, and a stage takes events, no messages: "
             "name its file in rules.files"
         )
-    by_names = settings.reasoning.profile in DESCRIPTION_LOGIC
-    line = settings.time.line
+    line, by_names = settings.time.line, deployment.names_only
     for fault in check_query_files(head.queries, ontology.schema, line, names_only=by_names).faults:
         raise LanguageError(fault.message, position=fault.position)
     texts = texts_of(head.queries)

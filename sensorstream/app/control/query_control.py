@@ -15,7 +15,7 @@ from sensorstream.alerts.alert_formats import plain_time
 from sensorstream.alerts.feed import AlertFeed
 from sensorstream.analysis import Note, QueryContext, query_notes
 from sensorstream.app.control.versions import Match, ResourceVersions, check_match
-from sensorstream.app.deployment_handle import Asked, Handle
+from sensorstream.app.deployment_handle import Asked, Handle, Question
 from sensorstream.app.why.message_trials import QueryTrial, Trials
 from sensorstream.engine.engine import Engine
 from sensorstream.engine.engine_queries import EngineReport, Stopped
@@ -240,7 +240,9 @@ class Queries:
     def view(self, name: str) -> QueryView:
         with self._app.pipeline.lock:
             stopped = self._app.engine.queries.stopped.get(name)
-            return self._view(self._find(name)) if stopped is None else _view_stopped(stopped)
+            if stopped is not None:
+                return _view_stopped(stopped)
+            return self._view(running_query(self._app.engine, name))
 
     def check_followed(self) -> None:
         """Check that reports can be followed here.
@@ -259,7 +261,7 @@ class Queries:
             Overrun: it is larger than the limits allow.
         """
         here = self._results(name)
-        found = self._app.asked("results", {"name": name}, key, lambda: here)
+        found = self._app.asked(results_of, {"name": name}, key, lambda: here)
         if self._app.here or key is not None:
             return next(iter(found.values()))
         return joined(found, here)
@@ -280,43 +282,29 @@ class Queries:
 
     def graph(self, name: str, key: str | None = None) -> dict[str, Any]:
         """A query's operators with their counters; see :mod:`.operator_graph`."""
-        return self._of_one(name, "graph", key, graph_of)
+        return self._of_one(graph_of, name, key)
 
     def end_record(self, name: str, key: str | None = None) -> None:
-        self._of_one(name, "end-steps", key, end_steps)
+        self._of_one(end_steps, name, key)
 
     def steps(self, name: str, last: int, key: str | None = None) -> list[dict[str, Any]]:
         """The last recorded instants of a query, oldest first; the first call starts the record."""
-        return self._of_one(name, "steps", key, steps_of, last=last)
+        return self._of_one(steps_of, name, key, last=last)
 
     def _of_one(
-        self,
-        name: str,
-        question: str,
-        key: str | None,
-        answer: Callable[[Asked, Mapping[str, Any]], _Told],
-        **more: object,
+        self, question: Question[_Told], name: str, key: str | None, **more: object
     ) -> _Told:
         """The answer of one engine about a query."""
-        arguments = {"name": name, **more}
-
-        def here() -> _Told:
-            with self._app.pipeline.lock:
-                return answer(Asked(self._app.engine, self._app.deployment, True), arguments)
-
         with self.locked(name):
             """There is such a query."""
-        found = self._app.asked(question, arguments, key, here, one=True)
+        found = self._app.asked(question, {"name": name, **more}, key, one=True)
         return next(iter(found.values()))
 
     @contextmanager
     def locked(self, name: str) -> Iterator[ContinuousQuery]:
         """A running query, which does not change while the block runs."""
         with self._app.pipeline.lock:
-            yield self._find(name)
-
-    def _find(self, name: str) -> ContinuousQuery:
-        return running_query(self._app.engine, name)
+            yield running_query(self._app.engine, name)
 
     def _view(self, query: ContinuousQuery) -> QueryView:
         relation = query.schedule.relation

@@ -82,12 +82,12 @@ def with_put(deployment: Deployment, ontology: Message | None, rules: Message | 
     found = read_deployment(replace(settings, stages=()), known, put)
     stages = deployment.stages
     if ontology is not None:
-        stages = tuple(
-            replace(each, deployment=read_deployment(own.settings, known, own.substitutes))
-            for each in stages
-            for own in (each.deployment,)
-        )
+        stages = tuple(replace(each, deployment=_over(each.deployment, known)) for each in stages)
     return replace(found, settings=settings, stages=stages)
+
+
+def _over(deployment: Deployment, ontology: Ontology) -> Deployment:
+    return read_deployment(deployment.settings, ontology, deployment.substitutes)
 
 
 class PreparedTakeover:

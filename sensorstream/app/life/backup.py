@@ -203,13 +203,11 @@ def _restore(facts: BackupFacts, place: Path) -> None:
     moved: dict[Path, Path] = {}
     for prefix, home in homes.items():
         setting = prefix.removesuffix("/")
-        for name, digest in facts.digests.items():
-            if not name.startswith(prefix):
-                continue
+        for name in (each for each in facts.digests if each.startswith(prefix)):
             if not isinstance(home, Path):
                 raise HistoryError(f"{setting}.folder: {home} is an address: expected a folder")
             there = moved[place / name] = home / name.removeprefix(prefix)
-            if there.exists() and _digest(there) != digest:
+            if there.exists() and _digest(there) != facts.digests[name]:
                 raise HistoryError(
                     f"{there} is there already and is another file: give another {setting}.folder "
                     f"(SENSORSTREAM_{setting.upper()}_FOLDER)"
@@ -257,11 +255,8 @@ def _state_files(
     """The files of the engines' state on Spark, by their places in its folder; or the folder, if it
     is an address or a pipeline runs. While the block lasts, none starts.
     """
-    if isinstance(folder, str):
-        yield {}, [folder]
-        return
-    if not (folder / STATE_MARK).is_file():
-        yield {}, []
+    if isinstance(folder, str) or not (folder / STATE_MARK).is_file():
+        yield {}, [folder] if isinstance(folder, str) else []
         return
     with closing(connect(url, application="sensorstream backup")) as connection:
         connection.autocommit = True

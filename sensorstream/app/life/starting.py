@@ -254,19 +254,17 @@ class StreamTime(OwnConnection):
             forget_events(cursor)
         time, found = PassTime(moved, present), list[Entry]()
         for stage in self._stages:
-            entries: list[Entry] = []
+            before = len(found)
             if stage:
                 events = waiting_events(cursor, stage, time.present, MOST_AT_ONCE)
-                entries += (TakeEvent.of(*each) for each in events)
-            if len(entries) == MOST_AT_ONCE:
-                found += entries
+                found += (TakeEvent.of(*each) for each in events)
+            if len(found) == before + MOST_AT_ONCE:
                 break
             own = replace(time, stage=stage)
             if self._waits(cursor, Waits(*waits), own, now):
-                entries.append(own)
-            found += entries
+                found.append(own)
             had, self._had[stage] = self._had.get(stage), own
-            if entries:
+            if len(found) > before:
                 # Stages after this one get the time that it has worked off.
                 if had is None:
                     break
@@ -278,8 +276,9 @@ class StreamTime(OwnConnection):
     def _waits(self, cursor: extensions.cursor, first: Waits, time: PassTime, now: Instant) -> bool:
         """Whether an engine of the stage waits for a time; ``first`` are the waits of all."""
         told = now, time.moved, time.present
-        if not first.over(*told) or len(self._stages) == 1:
-            return first.over(*told)
+        some = first.over(*told)
+        if not some or len(self._stages) == 1:
+            return some
         cursor.execute(_STAGES, told)
         # Engines of a stage that is not in the settings any more go with the first ones.
         return time.stage in {name if name in self._stages else "" for (name,) in cursor}

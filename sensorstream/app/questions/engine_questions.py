@@ -10,16 +10,16 @@ from __future__ import annotations
 import io
 import logging
 import pickle
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import closing
 from time import monotonic, sleep
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
 from psycopg2 import extensions
 
 from sensorstream.app.control import query_control
 from sensorstream.app.control.wiring import Deployment
-from sensorstream.app.deployment_handle import Asked, Handle
+from sensorstream.app.deployment_handle import Asked, Handle, Question
 from sensorstream.app.why import present_state
 from sensorstream.engine.engine import Engine
 from sensorstream.errors import (
@@ -50,8 +50,7 @@ _NAMED: Final = 10
 _NAP: Final = 0.05
 _DOING: Final = "cannot ask the engines"
 
-Question: TypeAlias = Callable[[Asked, Mapping[str, Any]], object]
-QUESTIONS: Final[Mapping[str, Question]] = {
+QUESTIONS: Final[Mapping[str, Question[Any]]] = {
     "results": query_control.results_of,
     "graph": query_control.graph_of,
     "steps": query_control.steps_of,
@@ -60,7 +59,8 @@ QUESTIONS: Final[Mapping[str, Question]] = {
     "rules": present_state.rules_known_by,
     "why-not": present_state.unmet_in,
 }
-"""What can be asked, by the names in the journal; the arguments are those of JSON."""
+"""The questions that can be asked, by their names in the journal."""
+_NAMES: Final = {each: name for name, each in QUESTIONS.items()}
 
 
 def answer_of(engine: Engine, deployment: Deployment, question: Record, key: str) -> EngineAnswer:
@@ -94,12 +94,12 @@ class EngineQuestions:
         self._turns = ForkTurns(_AT_ONCE, app.seconds, "asking the engines on Spark")
 
     def ask(
-        self, question: str, arguments: Mapping[str, Any], key: str | None, *, one: bool
+        self, question: Question[Any], arguments: Mapping[str, Any], key: str | None, *, one: bool
     ) -> dict[str, Any]:
         """The answers by the names of their keys: that of ``key``, or of all that hold something.
 
         Args:
-            question: its name in :data:`QUESTIONS`.
+            question: one of :data:`QUESTIONS`.
             arguments: ready for JSON.
             key: the name of the key; None: all, or the only one.
             one: only one engine can be asked.
@@ -114,18 +114,21 @@ class EngineQuestions:
         with self._turns.turn(), closing(connection), connection.cursor(_DOING) as cursor:
             if not is_written(cursor):
                 raise Unavailable("no pipeline runs that could answer: start 'sensorstream stream'")
-            asked = _needed(cursor, one=one) if key is None else self._key(key)
-            outcome = self._app.pipeline.change(AskEngines(question, arguments, asked)).result()
-            entry = number_of_message(outcome.message.id)
+            if key is None:
+                asked = _needed(cursor, one=one)
+            else:
+                asked = key_named(key, {each.head.name for each in self._app.settings.stages})
+            entry = AskEngines(_NAMES[question], arguments, asked)
+            asked_at = number_of_message(self._app.pipeline.change(entry).result().message.id)
             end = monotonic() + self._app.seconds
-            while watermark(cursor) < entry:
+            while watermark(cursor) < asked_at:
                 if monotonic() > end:
                     raise Unavailable(
                         f"the engines have not answered within {self._app.seconds:g} s "
                         "(limits.question_seconds): ask again when fewer entries wait (/readyz)"
                     )
                 sleep(_NAP)
-            stored = take_answers(cursor, entry)
+            stored = take_answers(cursor, asked_at)
         if not stored and (asked or one):
             told = f"no message of the key '{name_of(asked):.60}' has come" if asked else "none yet"
             raise RunsOnSpark(f"key: {told}")
@@ -142,9 +145,6 @@ class EngineQuestions:
         if unknown is not None and not found:
             raise unknown
         return found
-
-    def _key(self, name: str) -> str:
-        return key_named(name, {each.head.name for each in self._app.settings.stages})
 
 
 def _needed(cursor: extensions.cursor, *, one: bool) -> str:

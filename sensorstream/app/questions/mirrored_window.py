@@ -57,12 +57,13 @@ class MirroredWindow:
         self.kb = KnowledgeBase()
         self.spec = spec
         self.now: Instant | None = None
-        self._parts: dict[bytes, HeldContent] = {}
-        self._totals: dict[bytes, WindowTotals] = {}
+        self.parts: dict[bytes, HeldContent] = {}
+        self.totals: dict[bytes, WindowTotals] = {}
         self._individuals: dict[bytes, Individual] = {}
         self._names: _Holders[Subject] = {}
         self._said: _Holders[Triple] = {}
         self._inferred: _Holders[Triple] = {}
+        self._begun: dict[Triple, BegunInterval] = {}
 
     @property
     def window(self) -> MirroredWindow:
@@ -92,42 +93,40 @@ class MirroredWindow:
         return replace(found[-1], statements=statements)
 
     def begun(self) -> Mapping[Triple, BegunInterval]:
-        """The beginning of each statement that is inferred now, in one of the windows."""
-        return _Begun(self._inferred, self._parts)
+        """The beginnings of the statements that are inferred now; where several engines infer the
+        same, those of the first.
+        """
+        return self._begun
 
     @property
     def partitions(self) -> int:
         """Partitions of all windows that hold something."""
-        return sum(each.partitions for each in self._totals.values())
+        return sum(each.partitions for each in self.totals.values())
 
     @property
     def pending(self) -> int:
         """Events that wait for the next step of a window."""
-        return sum(each.pending for each in self._totals.values())
+        return sum(each.pending for each in self.totals.values())
 
     @property
     def held(self) -> int:
         """Messages that wait for earlier ones."""
-        return sum(each.held for each in self._totals.values())
-
-    def digests(self) -> set[bytes]:
-        """The parts that are there."""
-        return self._parts.keys() | self._totals.keys()
+        return sum(each.held for each in self.totals.values())
 
     def change(self, digest: bytes, content: str | None) -> None:
         """Put a part in the place of the one before; None: it has gone. O(part)."""
         told = _NOTHING if content is None else read_held(content)
-        self._totals.pop(digest, None)
+        self.totals.pop(digest, None)
         if isinstance(told, WindowTotals):
-            self._totals[digest] = told
+            self.totals[digest] = told
             return
         one = told.individual
         if one is not None:
             # Each engine counts arrivals by itself; those of all come in the order of the journal.
             one.arrival += number_of_message(one.message) << _OF_MESSAGE
-        old = self._parts.pop(digest, _NOTHING)
+        old = self.parts.pop(digest, _NOTHING)
         if told is not _NOTHING:
-            self._parts[digest] = told
+            self.parts[digest] = told
         if old.individual is not None:
             del self._individuals[digest]
             _release(self._names, old.individual.name, digest)
@@ -136,9 +135,15 @@ class MirroredWindow:
             _hold(self._names, one.name, digest)
         self._turn(Origin.WINDOW, self._said, digest, old.statements, told.statements)
         self._turn(Origin.INFERRED, self._inferred, digest, old.inferred, told.inferred)
+        for triple in chain(old.inferred, told.inferred):
+            if triple in self._inferred:
+                first = self.parts[self._inferred[triple][0]]
+                self._begun[triple] = first.inferred[triple]
+            else:
+                self._begun.pop(triple, None)
         for part in (old, told):
             for triple in (t for t, said in part.statements.items() if said.graphs):
-                holders = (self._parts[each] for each in self._said.get(triple, ()))
+                holders = (self.parts[each] for each in self._said.get(triple, ()))
                 named = (each.statements[triple].graph_names for each in holders)
                 self.kb.place(triple, chain.from_iterable(named))
 
@@ -183,23 +188,6 @@ def _release(holders: _Holders[_K], held: _K, digest: bytes) -> bool:
 
 EngineView: TypeAlias = Engine | MirroredWindow
 """The present, for questions: an engine of this process, or the mirror."""
-
-
-class _Begun(Mapping[Triple, BegunInterval]):
-    """The beginnings of inferences; where several engines infer the same, those of the first."""
-
-    def __init__(self, holders: _Holders[Triple], parts: Mapping[bytes, HeldContent]) -> None:
-        self._holders = holders
-        self._parts = parts
-
-    def __getitem__(self, triple: Triple) -> BegunInterval:
-        return self._parts[self._holders[triple][0]].inferred[triple]
-
-    def __iter__(self) -> Iterator[Triple]:
-        return iter(self._holders)
-
-    def __len__(self) -> int:
-        return len(self._holders)
 
 
 @dataclass(frozen=True, slots=True)
@@ -274,18 +262,16 @@ class WindowMirror:
         batch, known, windows = StoredBatch(*told), self._known, self.windows
         if batch == known:
             return batch
-        whole = (
-            known is None
-            or known.displaced != batch.displaced
-            or not batch.entry - GONE_KEPT <= known.entry <= batch.entry
-        )
-        left = windows.digests() if whole else set()
+        since = -1
+        if known is not None and known.displaced == batch.displaced:
+            since = known.entry if batch.entry - GONE_KEPT <= known.entry <= batch.entry else -1
+        left = {*windows.parts, *windows.totals} if since < 0 else set()
         # A fault on the way leaves a mirror of no batch: then all is read again.
         self._known = None
         cursor.execute(
             "declare held no scroll cursor for "
             "select digest, content from store.held where since > %s",
-            (-1 if known is None or whole else known.entry,),
+            (since,),
         )
         while True:
             cursor.execute(f"fetch {_AT_ONCE} from held")

@@ -15,7 +15,7 @@ from typing import Final
 
 from sensorstream.app.control.file_texts import FileTexts
 from sensorstream.app.control.mapping_files import MappingFiles
-from sensorstream.app.control.rule_files import mapping_paths, parse_texts
+from sensorstream.app.control.rule_files import key_prefixes, mapping_paths, parse_texts
 from sensorstream.app.control.wiring import Deployment, Machine, build_machine, message_limits
 from sensorstream.app.deployment_handle import Handle
 from sensorstream.app.why.engine_trial import EngineTrial
@@ -215,8 +215,7 @@ class Trials:
         if self._app.here:
             return lambda _kind, _source, _content: ""
         settings = deployment.settings
-        files = parse_texts(settings, deployment.texts)
-        prefixes = {each.name: each.iri for file in files for each in file.prefixes if each.name}
+        prefixes = key_prefixes(settings, deployment.texts)
         return key_reader(settings.pipeline.key, prefixes, settings.server.max_depth)
 
     def _records(self, most: int = MOST_MESSAGES) -> Sequence[Record]:

@@ -205,7 +205,7 @@ class WhyHolds:
         triple = read_statement(statement, known_prefixes(files))
         schema = deployment.ontology.schema
         found = self._app.asked(
-            "why",
+            seen_by,
             {"statement": [each.n3 for each in triple]},
             key,
             lambda: self._snapshots.ask(lambda: _seen(self._app.engine, triple, schema)),
@@ -261,7 +261,7 @@ class WhyHolds:
         if not statements:
             return {}
         found = self._app.asked(
-            "rules",
+            rules_known_by,
             {"statements": [[each.n3 for each in triple] for triple in statements]},
             None,
             lambda: self._snapshots.ask(lambda: _rules_behind(self._app.engine, statements)),
@@ -500,7 +500,7 @@ class Unmet:
         subject, variable = _subject(individual), variable.removeprefix("?")
         ask = _unmet(engine, deployment, name, subject, variable, self._snapshots.quiet)
         told = {"rule": name, "individual": individual, "variable": variable}
-        found = self._app.asked("why-not", told, key, lambda: self._snapshots.ask(ask))
+        found = self._app.asked(unmet_in, told, key, lambda: self._snapshots.ask(ask))
         known = [each for each in found.values() if each is not None]
         # No engine knows the individual: nor does the one of this process, which is empty.
         return furthest(known) if known else self._snapshots.ask(ask)
