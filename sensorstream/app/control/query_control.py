@@ -260,11 +260,11 @@ class Queries:
         Raises:
             Overrun: it is larger than the limits allow.
         """
+        if key is not None:
+            return self._of_one(results_of, name, key)
         here = self._results(name)
         found = self._app.asked(results_of, {"name": name}, key, lambda: here)
-        if self._app.here or key is not None:
-            return next(iter(found.values()))
-        return joined(found, here)
+        return here if self._app.here else joined(found, here)
 
     def _results(self, name: str) -> Answer:
         budget = self._app.engine.queries.processor.network.budget
@@ -295,8 +295,9 @@ class Queries:
         self, question: Question[_Told], name: str, key: str | None, **more: object
     ) -> _Told:
         """The answer of one engine about a query."""
-        with self.locked(name):
-            """There is such a query."""
+        if key is None or self._app.here:
+            with self.locked(name):
+                """There is such a query; those of stages only their engines know."""
         found = self._app.asked(question, {"name": name, **more}, key, one=True)
         return next(iter(found.values()))
 

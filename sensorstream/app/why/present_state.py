@@ -498,8 +498,13 @@ class Unmet:
         """
         engine, deployment = self._app.engine, self._app.deployment
         subject, variable = _subject(individual), variable.removeprefix("?")
-        ask = _unmet(engine, deployment, name, subject, variable, self._snapshots.quiet)
         told = {"rule": name, "individual": individual, "variable": variable}
+        if key is not None and not self._app.here:
+            # Rules of stages only their engines know.
+            (one,) = self._app.asked(unmet_in, told, key).values()
+            assert one is not None, "who is asked alone has an answer"
+            return one
+        ask = _unmet(engine, deployment, name, subject, variable, self._snapshots.quiet)
         found = self._app.asked(unmet_in, told, key, lambda: self._snapshots.ask(ask))
         known = [each for each in found.values() if each is not None]
         # No engine knows the individual: nor does the one of this process, which is empty.
