@@ -414,11 +414,11 @@ def forget_standings(cursor: extensions.cursor) -> None:
 
 
 def waiting_keys(
-    cursor: extensions.cursor, after: int, times: tuple[Instant, Instant, Instant] | None
+    cursor: extensions.cursor, after: int, times: Sequence[Instant] | None
 ) -> Iterator[str]:
     """The keys of the engines that wait for no later times, after the batch that ended so.
 
-    ``times`` are those of :meth:`.Waits.over`; None: all that hold something.
+    ``times`` are the three of :meth:`.Waits.over`; None: all that hold something.
     """
     query = 'select key from store.engines where since <= %s and ("until" is null or "until" > %s)'
     if times is not None:

@@ -65,7 +65,6 @@ class TopicWatch:
 
     async def _watch(self, consumer: AIOKafkaConsumer, intake: Intake) -> None:
         row = await asyncio.to_thread(last_entry, self._history(), TakeTopic.kind, self._name)
-        known: Mapping[TopicPartition, int] | None
         known = None if row is None else _ends(slices_of(row[5]))
         while not intake.stopping:
             assigned = consumer.assignment()
@@ -93,7 +92,7 @@ class TopicWatch:
         known: Mapping[TopicPartition, int],
         begins: Mapping[TopicPartition, int],
         intake: Intake,
-    ) -> Mapping[TopicPartition, int]:
+    ) -> dict[TopicPartition, int]:
         """The offsets to go on from; an alert tells of records that are gone."""
         lost = {each: begins[each] for each, at in known.items() if begins.get(each, at) > at}
         if lost:

@@ -9,8 +9,9 @@ import re
 import secrets
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 from time import monotonic, sleep
 from typing import TYPE_CHECKING, Final
@@ -18,6 +19,7 @@ from typing import TYPE_CHECKING, Final
 from sensorstream.app.control.rule_files import key_prefixes
 from sensorstream.app.control.wiring import Stage, runner_of, shipped, version_of
 from sensorstream.app.life.backup import STATE_MARK
+from sensorstream.app.life.starting import in_force, read_files
 from sensorstream.errors import HistoryError, SettingsError, SparkError
 from sensorstream.history.database import engine as database_engine
 from sensorstream.history.database import opened
@@ -28,7 +30,6 @@ from sensorstream.installation import require
 from sensorstream.journal.entry_effects import merged
 from sensorstream.journal.key_routing import key_reader
 from sensorstream.journal.records import Effects
-from sensorstream.journal.takeover import PutOntology, PutRules
 from sensorstream.model.schema import Schema
 from sensorstream.processes.own_folders import own_folder
 from sensorstream.settings.endpoints import KafkaInput
@@ -36,7 +37,6 @@ from sensorstream.settings.settings import Settings
 from sensorstream.spark.launch import STREAM_SETTINGS, spark_session
 from sensorstream.spark.spark_failures import told_as
 from sensorstream.streaming.batch_figures import BatchFigures
-from sensorstream.streaming.engine_host import deployment_of
 from sensorstream.streaming.host_client import start_hosts
 from sensorstream.streaming.stage_events import passed_on
 from sensorstream.streaming.worker_messages import HostTask
@@ -77,22 +77,19 @@ class HistorySink:
         began = monotonic()
         table = frame.toArrow()
         worked = monotonic()
-        told = [pickle.loads(content) for content in table.column("effects").to_pylist()]
-        parts: list[Effects] = [each for of_key in told for each in of_key]
-        stored = self._store.watermark()
-        if not parts:
+        told: list[list[Effects]] = list(map(pickle.loads, table.column("effects").to_pylist()))
+        if not any(told):
             return
-        last = max(each.watermark for each in parts)
-        changed = [pickle.loads(each) for each in table.column("standing").to_pylist()]
-        standings = Standings(last, changed)
+        changed = list(map(pickle.loads, table.column("standing").to_pylist()))
+        last = max(each.watermark for each in chain(*told))
+        stored = self._store.watermark()
         new = [[each for each in of_key if each.watermark > stored] for of_key in told]
         if any(new):
             keys = [each.key for each in changed]
             events = passed_on(self._stages, list(zip(keys, new, strict=True)))
-            effects = merged([each for of_key in new for each in of_key])
-            self._store.commit(effects, replace(standings, passed=events))
+            self._store.commit(merged(list(chain(*new))), Standings(last, changed, events))
         else:
-            self._store.place(standings)
+            self._store.place(Standings(last, changed))
         loads = {each.key: each.entries for each in changed}
         seconds = {"engines": worked - began, "store": monotonic() - worked}
         self._figures.stored(batch, loads, seconds)
@@ -182,15 +179,15 @@ def running_stream(
     with ExitStack() as stack:
         store = PostgresStore.open(url, settings.time.timeline, Writes.EFFECTS)
         stack.callback(store.close)
-        task = _task(settings, url, store)
-        deployment = deployment_of(task)
+        last = store.last_seq()
+        deployment, put = in_force(settings, read_files(settings), store, last)
         on_spark = replace(settings, pipeline=replace(settings.pipeline, runner="spark"))
         claim(url, runner_of(on_spark))
-        if task.ontology is None:
+        if put is None:
             version = version_of(deployment, store.watermark(), store.last_moment())
             store.record_ontology(version)
         prefixes = key_prefixes(settings, deployment.texts)
-        task = replace(task, ontology=None, rules=None, shipped=shipped(deployment))
+        task = HostTask(settings, url, secrets.token_bytes(32), shipped(deployment), upto=last)
         key_reader(settings.pipeline.key, prefixes, settings.server.max_depth)
         with opened(url, "cannot forget events", application="sensorstream stream") as cursor:
             forget_events(cursor, ["", *(each.name for each in deployment.stages)])
@@ -251,20 +248,6 @@ def topics_of(settings: Settings) -> dict[str, KafkaInput]:
     return {name: options for name, options in kafka if not options.copy}
 
 
-def _task(settings: Settings, url: str, store: PostgresStore) -> HostTask:
-    last = store.last_seq()
-    put = store.last_accepted(PutOntology.kind, last)
-    rules = store.last_accepted(PutRules.kind, last)
-    ontology = None
-    if put is not None:
-        told = PutOntology.decode(put.content, put.source)
-        ontology = (told.content, told.media_type)
-    entry = None if rules is None else PutRules.decode(rules.content, rules.source)
-    if entry is not None and entry.found:
-        entry = None
-    return HostTask(settings, url, ontology, secrets.token_bytes(32), entry, upto=last)
-
-
 def _show_views(url: str, settings: Settings, schema: Schema) -> None:
     database = database_engine(url, pool_size=1)
     try:
@@ -288,19 +271,13 @@ class FolderMark:
         """The mark; None: there is no state in the folder."""
         if not self._system.exists(self._file):
             return None
-        stream = self._system.open(self._file)
-        try:
+        with closing(self._system.open(self._file)) as stream:
             return bytes(stream.readAllBytes()).decode()
-        finally:
-            stream.close()
 
     def write(self, mark: str) -> None:
         """Make the folder, with a mark in ASCII."""
-        stream = self._system.create(self._file)
-        try:
+        with closing(self._system.create(self._file)) as stream:
             stream.writeBytes(mark)
-        finally:
-            stream.close()
 
 
 def check_folder(settings: Settings, store: PostgresStore, mark: FolderMark) -> None:
@@ -365,21 +342,15 @@ def _divide(spark: SparkSession, folder: str, partitions: int) -> None:
     Raises:
         SparkError: the state cannot be divided.
     """
-    from py4j.protocol import Py4JJavaError
     from pyspark.errors import PySparkException
 
-    try:
-        spark._streamingCheckpointManager.repartition(folder, partitions, False)  # noqa: SLF001
-    except (PySparkException, Py4JJavaError) as error:
-        known = isinstance(error, PySparkException)
-        if known and (error.getCondition() or "").endswith(_NOT_NEEDED):
-            return
-        # The text of an error of Java asks the JVM, which may have ended when it is shown.
-        told = str(error if known else error.java_exception).partition("\n")[0]
-        raise SparkError(
-            f"cannot divide the state in {folder}: {told}. Start it again with --partitions "
-            f"{partitions}"
-        ) from None
+    way_out = f"start it again with --partitions {partitions}"
+    with told_as(f"cannot divide the state in {folder} ({way_out})"):
+        try:
+            spark._streamingCheckpointManager.repartition(folder, partitions, False)  # noqa: SLF001
+        except PySparkException as error:
+            if not (error.getCondition() or "").endswith(_NOT_NEEDED):
+                raise
 
 
 def _start(

@@ -83,7 +83,7 @@ def test_what_ends_the_process_or_never_ends_is_skipped_and_told(
     said = rows(80, 66, 67, 75, 10, 68, 90, 20)
     # A fault of the program is no better.
     said.append((9, "m9", "", START, 9, b"no time", None, "time", False, ""))
-    task = HostTask(settings, "", None, b"secret")
+    task = HostTask(settings, "", b"secret")
     with closing(HostClient(folder, 0, task)) as client:
         done = client.work(Work("=cam", None, 0, [pack(said)]))
         found = merged(parts(done))
@@ -147,7 +147,7 @@ def test_a_message_that_has_waited_is_refused_at_its_turn(tmp_path: Path) -> Non
 
 def test_hosts_that_end_without_an_entry_in_work_are_told(folder: Path, tmp_path: Path) -> None:
     settings = deadly_deployment(tmp_path)
-    task = HostTask(settings, "", None, b"secret")
+    task = HostTask(settings, "", b"secret")
     # As if it had been taken in once; now it ends the process at each rebuilding.
     kept = pack([row_of(replace(record_of(row), status=Status.ACCEPTED)) for row in rows(66)])
     work = Work("=cam", EnginePlace(1, 1, 1), 0, [pack(rows(80, first=2))])
