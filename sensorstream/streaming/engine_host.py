@@ -77,9 +77,7 @@ class EngineHost:
 
     def work(self, work: Work) -> Done | None:
         """Do a piece of work; None: the state of the key's engine is needed."""
-        records = _records(work.chunks)
-        records.sort(key=lambda each: each.seq)
-
+        records = sorted(_records(work.chunks), key=lambda each: each.seq)
         self._controls.know(work.controls)
         engine = self._release(work.key)
         rebuilt = False

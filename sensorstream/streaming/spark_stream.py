@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-import json
 import os
 import pickle
 import re
 import secrets
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, closing, contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
 from time import monotonic, sleep
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from sensorstream.app.control.rule_files import key_prefixes
 from sensorstream.app.control.wiring import Stage, runner_of, shipped, version_of
-from sensorstream.app.life.backup import STATE_MARK
 from sensorstream.app.life.starting import in_force, read_files
-from sensorstream.errors import HistoryError, SettingsError, SparkError
+from sensorstream.errors import SparkError
 from sensorstream.history.database import engine as database_engine
 from sensorstream.history.database import opened
 from sensorstream.history.effects_writer import Standings, Writes, claim, forget_events
@@ -39,6 +37,7 @@ from sensorstream.spark.spark_failures import told_as
 from sensorstream.streaming.batch_figures import BatchFigures
 from sensorstream.streaming.host_client import start_hosts
 from sensorstream.streaming.stage_events import passed_on
+from sensorstream.streaming.state_folder import FolderMark, check_folder, divide
 from sensorstream.streaming.worker_messages import HostTask
 
 if TYPE_CHECKING:
@@ -46,6 +45,11 @@ if TYPE_CHECKING:
     from pyspark.sql.streaming import StreamingQuery
 
 
+Told: TypeAlias = Callable[[int, int], None]
+"""Gets the number of entries of each batch that is stored, and its last entry."""
+
+
+@dataclass(frozen=True, slots=True)
 class HistorySink:
     """The writer of each batch; runs in the driver.
 
@@ -55,18 +59,10 @@ class HistorySink:
     or by a pipeline whose folder was deleted: the rest of it is written.
     """
 
-    def __init__(
-        self,
-        store: PostgresStore,
-        told: Callable[[int, int], None],
-        figures: BatchFigures,
-        stages: Sequence[Stage] = (),
-    ) -> None:
-        """``told`` gets the number of entries of each batch, and its last entry."""
-        self._store = store
-        self._stages = stages
-        self._told = told
-        self._figures = figures
+    store: PostgresStore
+    told: Told
+    figures: BatchFigures
+    stages: Sequence[Stage] = ()
 
     def __call__(self, frame: DataFrame, batch: int) -> None:
         """Write a batch; called by Spark for each.
@@ -82,18 +78,18 @@ class HistorySink:
             return
         changed = list(map(pickle.loads, table.column("standing").to_pylist()))
         last = max(each.watermark for each in chain(*told))
-        stored = self._store.watermark()
+        stored = self.store.watermark()
         new = [[each for each in of_key if each.watermark > stored] for of_key in told]
         if any(new):
             keys = [each.key for each in changed]
-            events = passed_on(self._stages, list(zip(keys, new, strict=True)))
-            self._store.commit(merged(list(chain(*new))), Standings(last, changed, events))
+            events = passed_on(self.stages, list(zip(keys, new, strict=True)))
+            self.store.commit(merged(list(chain(*new))), Standings(last, changed, events))
         else:
-            self._store.place(Standings(last, changed))
+            self.store.place(Standings(last, changed))
         loads = {each.key: each.entries for each in changed}
         seconds = {"engines": worked - began, "store": monotonic() - worked}
-        self._figures.stored(batch, loads, seconds)
-        self._told(sum(loads.values()), last)
+        self.figures.stored(batch, loads, seconds)
+        self.told(sum(loads.values()), last)
 
 
 _CONFIGURATION: Final[Mapping[str, str]] = {
@@ -109,17 +105,14 @@ _CONFIGURATION: Final[Mapping[str, str]] = {
 }
 _ATTEMPTS: Final = 4
 """How often a task is tried whose Python worker has ended; Spark's own number on a cluster."""
-_FORMAT: Final = 1
-"""The format of what Spark keeps of an engine: the columns of :class:`.KeyedState`, and the rows of
-the journal in them. Checkpoints of engines have a version of their own.
-"""
 _END: Final = "end"
+_PARTITIONS: Final = "spark.sql.shuffle.partitions"
+"""The partitions of a new state; those of a state that is there are kept with it."""
 _DYNAMIC: Final = "spark.dynamicAllocation.enabled"
 _PATIENCE: Final = 180.0
 """Seconds in which a cluster must start an executor, which may load an image."""
 _LOOK: Final = 0.1
 """Seconds between two looks whether an executor is there, or the last batch has ended."""
-Told = Callable[[int, int], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +157,7 @@ def running_stream(
     Args:
         settings: those of the deployment, whose files are sent to the executors.
         url: every executor must reach it.
-        told: gets the number of entries of each batch that is stored, and its last entry.
+        told: see :data:`Told`.
         partitions: into how many parts the keys are divided from now on; None: as before, at first
             as many as there are cores.
 
@@ -212,7 +205,7 @@ def running_stream(
             if fixed and not settings.spark.master.startswith("local"):
                 await_executor(spark, settings.spark.master, _PATIENCE)
             if partitions is not None:
-                _divide(spark, mark.folder, partitions)
+                divide(spark, mark.folder, partitions)
                 spark.conf.set(_PARTITIONS, str(partitions))
             query = _start(spark, settings, task, str(sockets), sink, prefixes, mark.folder)
         stack.callback(_stop, query)
@@ -254,103 +247,6 @@ def _show_views(url: str, settings: Settings, schema: Schema) -> None:
         install_views(database, schema, settings.time.timeline)
     finally:
         database.dispose()
-
-
-class FolderMark:
-    """The mark of a pipeline in the folder of its state, read and written by Spark's Hadoop."""
-
-    def __init__(self, spark: SparkSession, place: Path | str) -> None:
-        """Raises Py4JJavaError: Hadoop does not know such an address, or cannot reach it."""
-        # A path alone would be one of Hadoop's own file system.
-        self.folder = place.absolute().as_uri() if isinstance(place, Path) else place
-        jvm, context = spark._jvm, spark.sparkContext._jsc  # noqa: SLF001
-        self._file = jvm.org.apache.hadoop.fs.Path(self.folder, STATE_MARK)
-        self._system = self._file.getFileSystem(context.hadoopConfiguration())
-
-    def read(self) -> str | None:
-        """The mark; None: there is no state in the folder."""
-        if not self._system.exists(self._file):
-            return None
-        with closing(self._system.open(self._file)) as stream:
-            return bytes(stream.readAllBytes()).decode()
-
-    def write(self, mark: str) -> None:
-        """Make the folder, with a mark in ASCII."""
-        with closing(self._system.create(self._file)) as stream:
-            stream.writeBytes(mark)
-
-
-def check_folder(settings: Settings, store: PostgresStore, mark: FolderMark) -> None:
-    """Check that the state in ``pipeline.folder``, if there is any, is of this pipeline.
-
-    Raises:
-        SettingsError: it was made with another key, or in another format.
-        HistoryError: there is none, and the journal's first entries were deleted.
-    """
-    folder = settings.pipeline.folder
-    key, told = settings.pipeline.key, mark.read()
-    if told is not None:
-        found = json.loads(told)
-        # The first format was not named.
-        if (known := found.get("format", _FORMAT)) != _FORMAT:
-            raise SettingsError(
-                f"pipeline.folder: {folder} holds engines in format {known}, expected {_FORMAT}: "
-                "start the version of SensorStream that wrote it, or give another folder (the "
-                "journal is then processed again from its beginning)"
-            )
-        if found.get("key") != key:
-            raise SettingsError(
-                f"pipeline.key: {folder} holds the engines of the keys '{found.get('key')}', not "
-                f"'{key}': expected the same key, or another pipeline.folder "
-                "(the journal is then processed again from its beginning)"
-            )
-        if isinstance(folder, Path):
-            _mend(folder)
-        return
-    if not store.whole():
-        raise HistoryError(
-            f"{folder} holds no state of a pipeline, and the journal does not hold all its "
-            "entries any more: restore the folder, or start with an empty database"
-        )
-    store.displace()
-    mark.write(json.dumps({"key": key, "format": _FORMAT}))
-
-
-def _mend(folder: Path) -> None:
-    """Mend the places of files in a state that was moved: Spark keeps them as absolute paths."""
-    here = json.dumps(str(folder.absolute()))[1:-1]
-    for each in folder.glob("state/*/_metadata/v2/[0-9]*"):
-        text = each.read_text(encoding="utf-8")
-        mended = _SCHEMA.sub(lambda found: f'"file:{here}/state/{found[1]}', text)
-        if mended != text:
-            each.with_name(f".{each.name}.crc").unlink(missing_ok=True)
-            new = each.with_name(f".{each.name}.new")
-            new.write_text(mended, encoding="utf-8")
-            new.replace(each)
-
-
-_SCHEMA: Final = re.compile(r'"file:[^"]*/state/(\d+/_stateSchema/)')
-_PARTITIONS: Final = "spark.sql.shuffle.partitions"
-"""The partitions of a new state; those of a state that is there are kept with it."""
-_NOT_NEEDED: Final = ("NO_BATCH_FOUND", "NO_COMMITTED_BATCH", "SHUFFLE_PARTITIONS_ALREADY_MATCH")
-
-
-def _divide(spark: SparkSession, folder: str, partitions: int) -> None:
-    """Divide the state into so many partitions, if there is one. A batch that was not committed is
-    left out: its entries are in the next one, and what is stored is not stored again.
-
-    Raises:
-        SparkError: the state cannot be divided.
-    """
-    from pyspark.errors import PySparkException
-
-    way_out = f"start it again with --partitions {partitions}"
-    with told_as(f"cannot divide the state in {folder} ({way_out})"):
-        try:
-            spark._streamingCheckpointManager.repartition(folder, partitions, False)  # noqa: SLF001
-        except PySparkException as error:
-            if not (error.getCondition() or "").endswith(_NOT_NEEDED):
-                raise
 
 
 def _start(

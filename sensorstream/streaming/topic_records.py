@@ -59,7 +59,9 @@ async def _started(
 ) -> AIOKafkaConsumer:
     """A consumer that is about to read the first record."""
     arguments = kafka_arguments(f"inputs.{name}.options", name, options)
-    consumer = AIOKafkaConsumer(**arguments, group_id=None, enable_auto_commit=False)
+    consumer = AIOKafkaConsumer(
+        **arguments, group_id=None, enable_auto_commit=False, auto_offset_reset="none"
+    )
     try:
         await consumer.start()
         consumer.assign([place])
