@@ -349,10 +349,8 @@ def store_held(cursor: extensions.cursor, upto: int, rows: Sequence[HeldRow]) ->
 
 def pass_on(cursor: extensions.cursor, standings: Standings) -> None:
     """Store the events of a batch that go on, with its effects."""
-    if standings.passed:
-        execute_values(
-            cursor, "insert into store.passed_on (key, time, content) values %s", standings.passed
-        )
+    sql = "insert into store.passed_on (key, time, content) values %s"
+    execute_values(cursor, sql, standings.passed)
 
 
 def forget_events(cursor: extensions.cursor, stages: Sequence[str] = ()) -> None:
