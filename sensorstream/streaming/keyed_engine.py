@@ -269,12 +269,10 @@ class KeyedEngine:
             self._begin(controls)
         effects: list[Effects] = []
         kept: list[Record] = []
-        asks = controls.asks(self.place.last, upto, self._key)
+        asks = [self._own(each) for each in controls.asks(self.place.last, upto, self._key)]
         for record, outcome, own in self._applied(records, controls, upto, asks, new=True):
-            if record.kind == ASK and not own:
-                # One that has ended the process is skipped the third time.
-                if record.status is not Status.SKIPPED:
-                    effects.append(self._answered(record))
+            if record.kind == ASK and not own and record.status is not Status.SKIPPED:
+                effects.append(self._answered(record))
                 continue
             found = effects_of([record], [outcome])
             if (own and record.kind != ASK) or record.kind == TIME:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 import signal
 import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
@@ -18,6 +19,8 @@ from sensorstream.app.life.in_work import InWork
 from sensorstream.errors import SparkError
 from sensorstream.history.journal_rows import JournalRow, record_of, row_of
 from sensorstream.journal.entry_effects import merged
+from sensorstream.journal.kinds import new_record
+from sensorstream.journal.message import AskEngines
 from sensorstream.journal.records import Effects
 from sensorstream.model.events import Alert, Status
 from sensorstream.settings.settings import Settings
@@ -25,6 +28,7 @@ from sensorstream.settings.settings_file import load_settings
 from sensorstream.streaming.deadly_entries import DeadlyEntries
 from sensorstream.streaming.engine_host import EngineHost
 from sensorstream.streaming.host_client import HostClient
+from sensorstream.streaming.keyed_engine import Controls, KeyedEngine
 from sensorstream.streaming.worker_messages import Done, EnginePlace, HostTask, Work, pack, unpack
 from tests.streaming.conftest import START, seen, write_deployment
 from tests.streaming.test_host_client import hosts
@@ -143,6 +147,20 @@ def test_a_message_that_has_waited_is_refused_at_its_turn(tmp_path: Path) -> Non
     assert isinstance(done, Done)
     assert done.checkpoint is not None, "the state before has the message, which waits"
     assert DeadlyEntries.count(tmp_path, 0).numbers == {2}
+
+
+def test_a_question_that_is_skipped_is_told_and_not_answered(tmp_path: Path) -> None:
+    controls, asked = Controls(""), AskEngines("results", {}, "=cam")
+    controls._asks = [new_record(asked, 2, START, 2)]
+    deployment = read_deployment(write_deployment(tmp_path))
+    deadly = DeadlyEntries(frozenset({2}))
+    with closing(KeyedEngine(deployment, time.perf_counter, 1, "=cam", deadly)) as engine:
+        effects, kept = engine.take(list(map(record_of, rows(80))), controls, 2)
+    assert [record.seq for record in kept] == [1]
+    found = merged(effects)
+    assert ([each.seq for each in found.statuses], found.answers) == ([1], ())
+    (alert,) = [a for a in found.alerts if isinstance(a, Alert) and a.kind == "entry-skipped"]
+    assert (alert.message, alert.text.count("entry 2")) == ("m2.1", 1)
 
 
 def test_hosts_that_end_without_an_entry_in_work_are_told(folder: Path, tmp_path: Path) -> None:
