@@ -518,7 +518,7 @@ def sizes(folder: Path, keys: int = 500, people: int = 10) -> dict[str, float]:
     own = [Messages(people).take(people * 5 // 2, 1) for _ in range(keys)]
     shared = Messages(keys * people // 10).take(keys * people // 2, 1)
     before = _memory()
-    engines = [KeyedEngine(parts, time.perf_counter, 1) for _ in own]
+    engines = [KeyedEngine(parts, time.perf_counter, 1, "") for _ in own]
     empty = _memory()
     controls = Controls("")
     for each, entries in zip(engines, own, strict=True):
@@ -527,7 +527,7 @@ def sizes(folder: Path, keys: int = 500, people: int = 10) -> dict[str, float]:
     machine = build_machine(parts, time.perf_counter)
     for entry in shared:
         machine.engine.take(machine.mapper.map(entry.message))
-    count = sum(each.standing("", ()).individuals for each in engines)
+    count = sum(each.standing(()).individuals for each in engines)
     return {
         "empty": (empty - before) / keys,
         "individual": (full - empty) / count,
@@ -547,7 +547,7 @@ def engines(folder: Path) -> dict[str, float]:
     found = {each: bare(deployment(folder, each), entries) * 1e6 for each in PROFILES}
     parts, spent = read_deployment(deployment(folder)), time.process_time()
     for _ in range(200):
-        KeyedEngine(parts, time.perf_counter, 1).close()
+        KeyedEngine(parts, time.perf_counter, 1, "").close()
     found["create"] = (time.process_time() - spent) / 200 * 1e6
     with embedded.start(folder / "server") as database:
         settings = deployment(folder)

@@ -349,10 +349,8 @@ def store_held(cursor: extensions.cursor, upto: int, rows: Sequence[HeldRow]) ->
 
 def pass_on(cursor: extensions.cursor, standings: Standings) -> None:
     """Store the events of a batch that go on, with its effects."""
-    if standings.passed:
-        execute_values(
-            cursor, "insert into store.passed_on (key, time, content) values %s", standings.passed
-        )
+    sql = "insert into store.passed_on (key, time, content) values %s"
+    execute_values(cursor, sql, standings.passed)
 
 
 def forget_events(cursor: extensions.cursor, stages: Sequence[str] = ()) -> None:
@@ -414,11 +412,11 @@ def forget_standings(cursor: extensions.cursor) -> None:
 
 
 def waiting_keys(
-    cursor: extensions.cursor, after: int, times: tuple[Instant, Instant, Instant] | None
+    cursor: extensions.cursor, after: int, times: Sequence[Instant] | None
 ) -> Iterator[str]:
     """The keys of the engines that wait for no later times, after the batch that ended so.
 
-    ``times`` are those of :meth:`.Waits.over`; None: all that hold something.
+    ``times`` are the three of :meth:`.Waits.over`; None: all that hold something.
     """
     query = 'select key from store.engines where since <= %s and ("until" is null or "until" > %s)'
     if times is not None:

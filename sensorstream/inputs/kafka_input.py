@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from typing import Final
+from typing import Any, Final
 
 from aiokafka import AIOKafkaConsumer, TopicPartition
 from aiokafka.errors import CommitFailedError, IllegalStateError, KafkaError
@@ -47,9 +47,8 @@ class KafkaReader:
             *options.topics,
             # Read anew for each connection, because passwords and certificates are renewed.
             **kafka_arguments(self._label, self._name, options),
-            group_id=options.group or f"sensorstream-{self._name}",
+            **self._membership(),
             enable_auto_commit=False,
-            auto_offset_reset=options.start,
         )
         try:
             await consumer.start()
@@ -59,6 +58,11 @@ class KafkaReader:
             raise Unavailable(f"no connection to {', '.join(options.brokers)}: {told}") from None
         finally:
             await consumer.stop()
+
+    def _membership(self) -> dict[str, Any]:
+        """The arguments of a consumer that say how it takes part."""
+        group = self._options.group or f"sensorstream-{self._name}"
+        return {"group_id": group, "auto_offset_reset": self._options.start}
 
     async def _read(self, consumer: AIOKafkaConsumer, intake: Intake) -> None:
         loop = asyncio.get_running_loop()

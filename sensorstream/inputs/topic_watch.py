@@ -9,18 +9,17 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping
-from typing import Final
+from typing import Any, Final
 
 from aiokafka import AIOKafkaConsumer, TopicPartition
-from aiokafka.errors import KafkaError
 
 from sensorstream.errors import Unavailable
 from sensorstream.history.journal_rows import last_entry
 from sensorstream.inputs.intake import Intake
+from sensorstream.inputs.kafka_input import KafkaReader
 from sensorstream.journal.message import TakeTopic
 from sensorstream.journal.notice import ReportRefused
 from sensorstream.journal.records import TopicSlice, slices_of
-from sensorstream.settings.brokers import kafka_arguments
 from sensorstream.settings.endpoints import KafkaInput
 
 _MOST: Final = 10_000
@@ -31,41 +30,21 @@ _REQUEST: Final = 10_000
 """Milliseconds that brokers get to answer."""
 
 
-class TopicWatch:
-    """Watches the ends of topics."""
+class TopicWatch(KafkaReader):
+    """Watches the ends of topics; it is a member of no group."""
 
     def __init__(self, name: str, options: KafkaInput, history: Callable[[], str]) -> None:
-        """Check the options; ``history`` gives the address of the journal. Raises SettingsError if
-        a file cannot be used.
+        """Check the options as :class:`.KafkaReader` does; ``history`` gives the address of the
+        journal.
         """
-        self._name = name
-        self._options = options
+        super().__init__(name, name, options)
         self._history = history
-        self._label = f"inputs.{name}.options"
-        kafka_arguments(self._label, name, options)
 
-    async def run(self, intake: Intake) -> None:
-        """See :class:`.Reader`."""
-        options = self._options
-        consumer = AIOKafkaConsumer(
-            *options.topics,
-            **kafka_arguments(self._label, self._name, options),
-            group_id=None,
-            enable_auto_commit=False,
-            request_timeout_ms=_REQUEST,
-        )
-        try:
-            await consumer.start()
-            await self._watch(consumer, intake)
-        except (KafkaError, OSError, TimeoutError) as error:
-            told = f"{type(error).__name__}: {error}"
-            raise Unavailable(f"no connection to {', '.join(options.brokers)}: {told}") from None
-        finally:
-            await consumer.stop()
+    def _membership(self) -> dict[str, Any]:
+        return {"group_id": None, "request_timeout_ms": _REQUEST}
 
-    async def _watch(self, consumer: AIOKafkaConsumer, intake: Intake) -> None:
+    async def _read(self, consumer: AIOKafkaConsumer, intake: Intake) -> None:
         row = await asyncio.to_thread(last_entry, self._history(), TakeTopic.kind, self._name)
-        known: Mapping[TopicPartition, int] | None
         known = None if row is None else _ends(slices_of(row[5]))
         while not intake.stopping:
             assigned = consumer.assignment()
@@ -93,7 +72,7 @@ class TopicWatch:
         known: Mapping[TopicPartition, int],
         begins: Mapping[TopicPartition, int],
         intake: Intake,
-    ) -> Mapping[TopicPartition, int]:
+    ) -> dict[TopicPartition, int]:
         """The offsets to go on from; an alert tells of records that are gone."""
         lost = {each: begins[each] for each, at in known.items() if begins.get(each, at) > at}
         if lost:

@@ -25,10 +25,11 @@ _EVENT: Final = "event"
 
 TAKEOVERS: Final = ("ontology", "rules")
 """The kinds of entries by which another ontology or other rules take over."""
-CONTROLS: Final = ("query", "query-end", *TAKEOVERS)
-"""The kinds of entries that go to every engine: continuous queries begin and end, or a takeover."""
-
-OF_FIRST: Final = ("query", "query-end", "rules")
+QUERIES: Final = ("query", "query-end")
+"""The kinds of entries by which continuous queries begin and end."""
+CONTROLS: Final = (*QUERIES, *TAKEOVERS)
+"""The kinds of entries that go to every engine."""
+OF_FIRST: Final = (*QUERIES, "rules")
 """The kinds of entries that concern the first engines only, and no later stages."""
 
 TIME: Final = "time"
@@ -76,7 +77,7 @@ def key_reader(text: str, prefixes: Mapping[str, str], max_depth: int) -> KeyOf:
 
     def by_path(kind: str, source: str, content: bytes) -> str:
         if kind != _MESSAGE:
-            return source if kind == _EVENT else CONTROL
+            return _by_source(kind, source, content)
         try:
             document = parse_document(content, max_depth=max_depth)
             return _OF_MESSAGE + _text(path(document))

@@ -7,7 +7,7 @@ entries to skip. What was skipped is in Spark's state and in the journal when it
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from sensorstream.app.life.in_work import TOO_OFTEN, InWork
@@ -17,12 +17,8 @@ from sensorstream.app.life.in_work import TOO_OFTEN, InWork
 class DeadlyEntries:
     """The numbers of the entries to skip, and a note of the entry in work."""
 
-    numbers: frozenset[int]
-    in_work: InWork
-
-    @classmethod
-    def none(cls) -> DeadlyEntries:
-        return cls(frozenset(), InWork())
+    numbers: frozenset[int] = frozenset()
+    in_work: InWork = field(default_factory=InWork)
 
     @classmethod
     def count(cls, folder: Path, partition: int) -> DeadlyEntries:

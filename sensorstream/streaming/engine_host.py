@@ -21,8 +21,7 @@ from pathlib import Path
 from socket import gethostname, socket
 from typing import Final, NoReturn
 
-from sensorstream.app.control.rule_files import with_rule_sets
-from sensorstream.app.control.wiring import Deployment, Substitutes, read_deployment, unpacked
+from sensorstream.app.control.wiring import Deployment, read_deployment, unpacked
 from sensorstream.app.life.in_work import Watchdog
 from sensorstream.app.life.process_memory import spare_what_stays
 from sensorstream.clock import SystemClock
@@ -31,7 +30,6 @@ from sensorstream.history.journal_rows import record_of, row_of
 from sensorstream.journal.records import Record
 from sensorstream.processes.own_folders import lock_folder
 from sensorstream.processes.question_messages import Failed
-from sensorstream.reasoning.ontology import parse_put
 from sensorstream.streaming.deadly_entries import DeadlyEntries
 from sensorstream.streaming.keyed_engine import Controls, KeyedEngine
 from sensorstream.streaming.worker_messages import (
@@ -79,9 +77,7 @@ class EngineHost:
 
     def work(self, work: Work) -> Done | None:
         """Do a piece of work; None: the state of the key's engine is needed."""
-        records = _records(work.chunks)
-        records.sort(key=lambda each: each.seq)
-
+        records = sorted(_records(work.chunks), key=lambda each: each.seq)
         self._controls.know(work.controls)
         engine = self._release(work.key)
         rebuilt = False
@@ -108,7 +104,7 @@ class EngineHost:
                         "another folder (the journal is then processed again from its beginning)"
                     ) from error
         effects, entries = engine.take(records, self._controls, work.controls)
-        standing = engine.standing(work.key, records)
+        standing = engine.standing(records)
         # An engine that changes places with others is soon rebuilt again.
         due = min(self._every, _FEW) if rebuilt else self._every
         if engine.skipped:
@@ -149,7 +145,7 @@ def _records(chunks: Sequence[bytes]) -> list[Record]:
 
 
 def deployment_of(task: HostTask) -> Deployment:
-    """The deployment, with the ontology and the rules that were put in force.
+    """The deployment of a task.
 
     Raises:
         SensorStreamError: a file of the deployment is not valid, or versions differ.
@@ -161,14 +157,7 @@ def deployment_of(task: HostTask) -> Deployment:
                 "pipeline was started: install the same there (spark.pyspark.python names another "
                 "Python)"
             )
-    if task.shipped:
-        return unpacked(task.shipped)
-    put = task.ontology
-    ontology = None if put is None else parse_put(task.settings.ontology, *put)
-    if task.rules is None:
-        return read_deployment(task.settings, ontology)
-    texts = with_rule_sets(task.settings, task.rules.files)
-    return read_deployment(task.settings, ontology, Substitutes(texts, tables=task.rules.tables))
+    return unpacked(task.shipped) if task.shipped else read_deployment(task.settings)
 
 
 def serve(listening: socket, task: HostTask, deployment: Deployment, deadly: DeadlyEntries) -> None:

@@ -54,7 +54,8 @@ class HostClient:
         deaths, skipped = 0, skipped_bytes(self._folder, self._partition)
         while True:
             try:
-                answer = self._ask(work)
+                self._connection.send(work)
+                answer: Done | Failed | None = self._connection.recv()
                 break
             except (EOFError, OSError) as error:
                 # Nothing was kept of it. The next host has no engines, and asks for their state.
@@ -68,11 +69,6 @@ class HostClient:
                     ) from error
         if isinstance(answer, Failed):
             raise answer.error
-        return answer
-
-    def _ask(self, work: Work) -> Done | Failed | None:
-        self._connection.send(work)
-        answer: Done | Failed | None = self._connection.recv()
         return answer
 
     def _reach(self) -> Connection:
@@ -124,17 +120,15 @@ def _ask_for_host(folder: Path, partition: int, task: HostTask) -> None:
             # Spark's Python processes are a group, and end with its first.
             start_hosts(folder, task, os.getpgrp())
             connection = connected(folder / _PARENT, task.secret)
-        refused = None if connection is None else _answer(connection, partition)
-    if refused is not None or connection is None:
-        reason = "see what is on stderr" if refused is None else refused.error.message
-        raise SparkError(f"the process of the engines does not start: {reason}")
-
-
-def _answer(connection: Connection, partition: int) -> Failed | None:
-    with connection:
-        try:
-            connection.send(partition)
-            answer: Failed | None = connection.recv()
-        except (EOFError, OSError) as error:
-            return Failed(SparkError(f"it has ended: {error!r}"))
-    return answer
+        reason = "see what is on stderr"
+        if connection is not None:
+            try:
+                with connection:
+                    connection.send(partition)
+                    refused: Failed | None = connection.recv()
+                if refused is None:
+                    return
+                reason = refused.error.message
+            except (EOFError, OSError) as error:
+                reason = f"it has ended: {error!r}"
+    raise SparkError(f"the process of the engines does not start: {reason}")

@@ -195,9 +195,7 @@ class JournalReader(DataSourceStreamReader):  # type: ignore[misc]
         ]
         # A query begins and ends in all of them.
         every = "" in asked or len(times) < len(said)
-        latest = None
-        if times and not every:
-            latest = (max(t[0] for t in times), max(t[1] for t in times), max(t[2] for t in times))
+        latest = None if every else list(map(max, zip(*times, strict=True)))
         with self._opened("cannot read what the engines wait for") as cursor:
             waiting = waiting_keys(cursor, after, latest) if every or times else ()
             keys = chain(asked - {""}, waiting)

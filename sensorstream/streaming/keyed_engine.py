@@ -29,6 +29,7 @@ from sensorstream.journal.key_routing import (
     CONTROL,
     CONTROLS,
     OF_FIRST,
+    QUERIES,
     TAKEOVERS,
     TIME,
     name_of,
@@ -55,7 +56,6 @@ _MOST: Final = 20_000
 
 _LONGEST: Final = 100
 """Characters of a key that are told: it comes from messages."""
-_QUERIES: Final = frozenset(CONTROLS) - frozenset(TAKEOVERS)
 _VERSIONS: Final = 4
 """Deployments that are kept; engines are rebuilt from places where older ones were in force."""
 
@@ -86,17 +86,16 @@ class Controls:
         """
         if upto <= self._known:
             return
-        since = SystemClock().now() - ANSWERED
-        self._asks = [each for each in self._asks if each.received_at > since]
         for each in self._read(self._known, upto, (*CONTROLS, TIME, ASK)):
             if each.kind == ASK:
-                if each.received_at > since:
-                    self._asks.append(each)
+                self._asks.append(each)
             elif each.kind == TIME:
                 self._times.append(each)
             elif each.status not in (Status.REJECTED, Status.SKIPPED):
                 self._note(each)
         self._known = upto
+        since = SystemClock().now() - ANSWERED
+        self._asks = [each for each in self._asks if each.received_at > since]
         if len(self._times) > 2 * _MOST:
             self._forgotten = self._times[-_MOST - 1].seq
             del self._times[:-_MOST]
@@ -203,7 +202,7 @@ class KeyedEngine:
         self._whole = deployment
         self._stage = stage_of(deployment, key)
         deployment = deployment if self._stage is None else self._stage.deployment
-        self._deadly = DeadlyEntries.none() if deadly is None else deadly
+        self._deadly = deadly or DeadlyEntries()
         turn = self._deadly.in_work.turn_to
         machine = build_machine(deployment, counter, turn=turn, live=True)
         self.skipped = False
@@ -270,25 +269,24 @@ class KeyedEngine:
             self._begin(controls)
         effects: list[Effects] = []
         kept: list[Record] = []
-        asks = controls.asks(self.place.last, upto, self._key)
+        asks = [self._own(each) for each in controls.asks(self.place.last, upto, self._key)]
         for record, outcome, own in self._applied(records, controls, upto, asks, new=True):
-            if record.kind == ASK and not own:
-                # One that has ended the process is skipped the third time.
-                if record.status is not Status.SKIPPED:
-                    effects.append(self._answered(record))
+            if record.kind == ASK and not own and record.status is not Status.SKIPPED:
+                effects.append(self._answered(record))
                 continue
             found = effects_of([record], [outcome])
             if (own and record.kind != ASK) or record.kind == TIME:
                 kept.append(replace(record, status=outcome.status, degraded=outcome.degraded))
             if is_of_topic(record.origin):
-                plain = outcome.status is Status.ACCEPTED and not outcome.warnings
-                # The journal has those that somebody may want to see or to repeat.
-                entries, statuses = ((), ()) if plain else ((record,), found.statuses)
-                found = replace(found, entries=entries, statuses=statuses)
+                if outcome.status is Status.ACCEPTED and not outcome.warnings:
+                    found = replace(found, statuses=())
+                else:
+                    # Somebody may want to see it in the journal, or to repeat it.
+                    found = replace(found, entries=(record,))
             # Whether an entry for all is accepted is said once, by the engine of such entries.
             if not own:
                 found = replace(found, statuses=())
-                if record.kind in _QUERIES:
+                if record.kind in QUERIES:
                     # What ends for all engines is said there, too.
                     told = (KIND, ReportSkip.alert[0])
                     own_keys = (a for a in found.alerts if a.kind in told and a.key is not None)
@@ -300,23 +298,23 @@ class KeyedEngine:
         self.place = EnginePlace(place.first, last, place.since + len(kept))
         return effects, kept
 
-    def standing(self, key: str, records: Sequence[Record]) -> EngineStanding:
+    def standing(self, records: Sequence[Record]) -> EngineStanding:
         """The engine's size and dues after these entries of its own."""
         heard = [r.message.received for r in records if r.kind == TakeMessage.kind]
         engine = self._engine
         return EngineStanding(
-            key,
+            self._key,
             len(engine.window),
             engine.dues.waits,
             engine.now,
             max(heard, default=None),
             len(records),
-            list(self._held(key)),
+            list(self._held()),
         )
 
-    def _held(self, key: str) -> Iterator[HeldRow]:
+    def _held(self) -> Iterator[HeldRow]:
         """The content of the window that is new since the last call, or since a rebuilding."""
-        named = sha256(key.encode())
+        named = sha256(self._key.encode())
         totals = totals_of(self._engine)
         if totals != self._totals:
             self._totals = totals

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import pickle
 import re
@@ -11,14 +10,15 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 from time import monotonic, sleep
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from sensorstream.app.control.rule_files import key_prefixes
 from sensorstream.app.control.wiring import Stage, runner_of, shipped, version_of
-from sensorstream.app.life.backup import STATE_MARK
-from sensorstream.errors import HistoryError, SettingsError, SparkError
+from sensorstream.app.life.starting import in_force, read_files
+from sensorstream.errors import SparkError
 from sensorstream.history.database import engine as database_engine
 from sensorstream.history.database import opened
 from sensorstream.history.effects_writer import Standings, Writes, claim, forget_events
@@ -28,7 +28,6 @@ from sensorstream.installation import require
 from sensorstream.journal.entry_effects import merged
 from sensorstream.journal.key_routing import key_reader
 from sensorstream.journal.records import Effects
-from sensorstream.journal.takeover import PutOntology, PutRules
 from sensorstream.model.schema import Schema
 from sensorstream.processes.own_folders import own_folder
 from sensorstream.settings.endpoints import KafkaInput
@@ -36,9 +35,9 @@ from sensorstream.settings.settings import Settings
 from sensorstream.spark.launch import STREAM_SETTINGS, spark_session
 from sensorstream.spark.spark_failures import told_as
 from sensorstream.streaming.batch_figures import BatchFigures
-from sensorstream.streaming.engine_host import deployment_of
 from sensorstream.streaming.host_client import start_hosts
 from sensorstream.streaming.stage_events import passed_on
+from sensorstream.streaming.state_folder import FolderMark, check_folder, divide
 from sensorstream.streaming.worker_messages import HostTask
 
 if TYPE_CHECKING:
@@ -46,6 +45,11 @@ if TYPE_CHECKING:
     from pyspark.sql.streaming import StreamingQuery
 
 
+Told: TypeAlias = Callable[[int, int], None]
+"""Gets the number of entries of each batch that is stored, and its last entry."""
+
+
+@dataclass(frozen=True, slots=True)
 class HistorySink:
     """The writer of each batch; runs in the driver.
 
@@ -55,18 +59,10 @@ class HistorySink:
     or by a pipeline whose folder was deleted: the rest of it is written.
     """
 
-    def __init__(
-        self,
-        store: PostgresStore,
-        told: Callable[[int, int], None],
-        figures: BatchFigures,
-        stages: Sequence[Stage] = (),
-    ) -> None:
-        """``told`` gets the number of entries of each batch, and its last entry."""
-        self._store = store
-        self._stages = stages
-        self._told = told
-        self._figures = figures
+    store: PostgresStore
+    told: Told
+    figures: BatchFigures
+    stages: Sequence[Stage] = ()
 
     def __call__(self, frame: DataFrame, batch: int) -> None:
         """Write a batch; called by Spark for each.
@@ -77,26 +73,23 @@ class HistorySink:
         began = monotonic()
         table = frame.toArrow()
         worked = monotonic()
-        told = [pickle.loads(content) for content in table.column("effects").to_pylist()]
-        parts: list[Effects] = [each for of_key in told for each in of_key]
-        stored = self._store.watermark()
-        if not parts:
+        told: list[list[Effects]] = list(map(pickle.loads, table.column("effects").to_pylist()))
+        if not any(told):
             return
-        last = max(each.watermark for each in parts)
-        changed = [pickle.loads(each) for each in table.column("standing").to_pylist()]
-        standings = Standings(last, changed)
+        changed = list(map(pickle.loads, table.column("standing").to_pylist()))
+        last = max(each.watermark for each in chain(*told))
+        stored = self.store.watermark()
         new = [[each for each in of_key if each.watermark > stored] for of_key in told]
         if any(new):
             keys = [each.key for each in changed]
-            events = passed_on(self._stages, list(zip(keys, new, strict=True)))
-            effects = merged([each for of_key in new for each in of_key])
-            self._store.commit(effects, replace(standings, passed=events))
+            events = passed_on(self.stages, list(zip(keys, new, strict=True)))
+            self.store.commit(merged(list(chain(*new))), Standings(last, changed, events))
         else:
-            self._store.place(standings)
+            self.store.place(Standings(last, changed))
         loads = {each.key: each.entries for each in changed}
         seconds = {"engines": worked - began, "store": monotonic() - worked}
-        self._figures.stored(batch, loads, seconds)
-        self._told(sum(loads.values()), last)
+        self.figures.stored(batch, loads, seconds)
+        self.told(sum(loads.values()), last)
 
 
 _CONFIGURATION: Final[Mapping[str, str]] = {
@@ -112,17 +105,14 @@ _CONFIGURATION: Final[Mapping[str, str]] = {
 }
 _ATTEMPTS: Final = 4
 """How often a task is tried whose Python worker has ended; Spark's own number on a cluster."""
-_FORMAT: Final = 1
-"""The format of what Spark keeps of an engine: the columns of :class:`.KeyedState`, and the rows of
-the journal in them. Checkpoints of engines have a version of their own.
-"""
 _END: Final = "end"
+_PARTITIONS: Final = "spark.sql.shuffle.partitions"
+"""The partitions of a new state; those of a state that is there are kept with it."""
 _DYNAMIC: Final = "spark.dynamicAllocation.enabled"
 _PATIENCE: Final = 180.0
 """Seconds in which a cluster must start an executor, which may load an image."""
 _LOOK: Final = 0.1
 """Seconds between two looks whether an executor is there, or the last batch has ended."""
-Told = Callable[[int, int], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +157,7 @@ def running_stream(
     Args:
         settings: those of the deployment, whose files are sent to the executors.
         url: every executor must reach it.
-        told: gets the number of entries of each batch that is stored, and its last entry.
+        told: see :data:`Told`.
         partitions: into how many parts the keys are divided from now on; None: as before, at first
             as many as there are cores.
 
@@ -182,15 +172,15 @@ def running_stream(
     with ExitStack() as stack:
         store = PostgresStore.open(url, settings.time.timeline, Writes.EFFECTS)
         stack.callback(store.close)
-        task = _task(settings, url, store)
-        deployment = deployment_of(task)
+        last = store.last_seq()
+        deployment, put = in_force(settings, read_files(settings), store, last)
         on_spark = replace(settings, pipeline=replace(settings.pipeline, runner="spark"))
         claim(url, runner_of(on_spark))
-        if task.ontology is None:
+        if put is None:
             version = version_of(deployment, store.watermark(), store.last_moment())
             store.record_ontology(version)
         prefixes = key_prefixes(settings, deployment.texts)
-        task = replace(task, ontology=None, rules=None, shipped=shipped(deployment))
+        task = HostTask(settings, url, secrets.token_bytes(32), shipped(deployment), upto=last)
         key_reader(settings.pipeline.key, prefixes, settings.server.max_depth)
         with opened(url, "cannot forget events", application="sensorstream stream") as cursor:
             forget_events(cursor, ["", *(each.name for each in deployment.stages)])
@@ -215,7 +205,7 @@ def running_stream(
             if fixed and not settings.spark.master.startswith("local"):
                 await_executor(spark, settings.spark.master, _PATIENCE)
             if partitions is not None:
-                _divide(spark, mark.folder, partitions)
+                divide(spark, mark.folder, partitions)
                 spark.conf.set(_PARTITIONS, str(partitions))
             query = _start(spark, settings, task, str(sockets), sink, prefixes, mark.folder)
         stack.callback(_stop, query)
@@ -251,135 +241,12 @@ def topics_of(settings: Settings) -> dict[str, KafkaInput]:
     return {name: options for name, options in kafka if not options.copy}
 
 
-def _task(settings: Settings, url: str, store: PostgresStore) -> HostTask:
-    last = store.last_seq()
-    put = store.last_accepted(PutOntology.kind, last)
-    rules = store.last_accepted(PutRules.kind, last)
-    ontology = None
-    if put is not None:
-        told = PutOntology.decode(put.content, put.source)
-        ontology = (told.content, told.media_type)
-    entry = None if rules is None else PutRules.decode(rules.content, rules.source)
-    if entry is not None and entry.found:
-        entry = None
-    return HostTask(settings, url, ontology, secrets.token_bytes(32), entry, upto=last)
-
-
 def _show_views(url: str, settings: Settings, schema: Schema) -> None:
     database = database_engine(url, pool_size=1)
     try:
         install_views(database, schema, settings.time.timeline)
     finally:
         database.dispose()
-
-
-class FolderMark:
-    """The mark of a pipeline in the folder of its state, read and written by Spark's Hadoop."""
-
-    def __init__(self, spark: SparkSession, place: Path | str) -> None:
-        """Raises Py4JJavaError: Hadoop does not know such an address, or cannot reach it."""
-        # A path alone would be one of Hadoop's own file system.
-        self.folder = place.absolute().as_uri() if isinstance(place, Path) else place
-        jvm, context = spark._jvm, spark.sparkContext._jsc  # noqa: SLF001
-        self._file = jvm.org.apache.hadoop.fs.Path(self.folder, STATE_MARK)
-        self._system = self._file.getFileSystem(context.hadoopConfiguration())
-
-    def read(self) -> str | None:
-        """The mark; None: there is no state in the folder."""
-        if not self._system.exists(self._file):
-            return None
-        stream = self._system.open(self._file)
-        try:
-            return bytes(stream.readAllBytes()).decode()
-        finally:
-            stream.close()
-
-    def write(self, mark: str) -> None:
-        """Make the folder, with a mark in ASCII."""
-        stream = self._system.create(self._file)
-        try:
-            stream.writeBytes(mark)
-        finally:
-            stream.close()
-
-
-def check_folder(settings: Settings, store: PostgresStore, mark: FolderMark) -> None:
-    """Check that the state in ``pipeline.folder``, if there is any, is of this pipeline.
-
-    Raises:
-        SettingsError: it was made with another key, or in another format.
-        HistoryError: there is none, and the journal's first entries were deleted.
-    """
-    folder = settings.pipeline.folder
-    key, told = settings.pipeline.key, mark.read()
-    if told is not None:
-        found = json.loads(told)
-        # The first format was not named.
-        if (known := found.get("format", _FORMAT)) != _FORMAT:
-            raise SettingsError(
-                f"pipeline.folder: {folder} holds engines in format {known}, expected {_FORMAT}: "
-                "start the version of SensorStream that wrote it, or give another folder (the "
-                "journal is then processed again from its beginning)"
-            )
-        if found.get("key") != key:
-            raise SettingsError(
-                f"pipeline.key: {folder} holds the engines of the keys '{found.get('key')}', not "
-                f"'{key}': expected the same key, or another pipeline.folder "
-                "(the journal is then processed again from its beginning)"
-            )
-        if isinstance(folder, Path):
-            _mend(folder)
-        return
-    if not store.whole():
-        raise HistoryError(
-            f"{folder} holds no state of a pipeline, and the journal does not hold all its "
-            "entries any more: restore the folder, or start with an empty database"
-        )
-    store.displace()
-    mark.write(json.dumps({"key": key, "format": _FORMAT}))
-
-
-def _mend(folder: Path) -> None:
-    """Mend the places of files in a state that was moved: Spark keeps them as absolute paths."""
-    here = json.dumps(str(folder.absolute()))[1:-1]
-    for each in folder.glob("state/*/_metadata/v2/[0-9]*"):
-        text = each.read_text(encoding="utf-8")
-        mended = _SCHEMA.sub(lambda found: f'"file:{here}/state/{found[1]}', text)
-        if mended != text:
-            each.with_name(f".{each.name}.crc").unlink(missing_ok=True)
-            new = each.with_name(f".{each.name}.new")
-            new.write_text(mended, encoding="utf-8")
-            new.replace(each)
-
-
-_SCHEMA: Final = re.compile(r'"file:[^"]*/state/(\d+/_stateSchema/)')
-_PARTITIONS: Final = "spark.sql.shuffle.partitions"
-"""The partitions of a new state; those of a state that is there are kept with it."""
-_NOT_NEEDED: Final = ("NO_BATCH_FOUND", "NO_COMMITTED_BATCH", "SHUFFLE_PARTITIONS_ALREADY_MATCH")
-
-
-def _divide(spark: SparkSession, folder: str, partitions: int) -> None:
-    """Divide the state into so many partitions, if there is one. A batch that was not committed is
-    left out: its entries are in the next one, and what is stored is not stored again.
-
-    Raises:
-        SparkError: the state cannot be divided.
-    """
-    from py4j.protocol import Py4JJavaError
-    from pyspark.errors import PySparkException
-
-    try:
-        spark._streamingCheckpointManager.repartition(folder, partitions, False)  # noqa: SLF001
-    except (PySparkException, Py4JJavaError) as error:
-        known = isinstance(error, PySparkException)
-        if known and (error.getCondition() or "").endswith(_NOT_NEEDED):
-            return
-        # The text of an error of Java asks the JVM, which may have ended when it is shown.
-        told = str(error if known else error.java_exception).partition("\n")[0]
-        raise SparkError(
-            f"cannot divide the state in {folder}: {told}. Start it again with --partitions "
-            f"{partitions}"
-        ) from None
 
 
 def _start(

@@ -22,18 +22,13 @@ def passed_on(
     """The events of a batch that go on: the key of the engine that takes each, its time and its
     content. ``told`` are the effects that the engine of each key has made.
     """
-    if not stages:
-        return []
-    readers: dict[tuple[str, str], list[Stage]] = {}
-    for stage in stages:
-        for source in stage.sources:
-            readers.setdefault(source, []).append(stage)
     return [
         (f"{stage.name}={value}", part.time, json.dumps(encode(part, Event)).encode())
         for key, of_key in told
         for effects in of_key
         for each in effects.reports
-        for stage in readers.get((stage_name(key), each.report.query), ())
+        for stage in stages
+        if (stage_name(key), each.report.query) in stage.sources
         for event in _events(each)
         for value, part in _parts(event, stage.key)
     ]

@@ -28,8 +28,16 @@ def topic_records(name: str, options: KafkaInput, part: TopicSlice) -> Iterator[
     """
     place, at, idle = TopicPartition(part.topic, part.partition), part.first, 0
     with asyncio.Runner() as runner:
-        consumer = runner.run(_started(name, options, part))
+        consumer = runner.run(_started(name, options, place, at))
         try:
+            begin = runner.run(consumer.beginning_offsets([place]))[place]
+            if begin > at:
+                raise SparkError(
+                    f"{_where(part)}: it begins at offset {begin} now, and the journal names those "
+                    f"from {at} on: keep records longer there than the pipeline may stand still; "
+                    "'sensorstream journal list' has the entry, 'sensorstream journal skip NUMBER' "
+                    "goes on without its messages"
+                )
             while at < part.end:
                 found = runner.run(consumer.getmany(timeout_ms=_TURN)).get(place, ())
                 for record in found:
@@ -46,27 +54,20 @@ def topic_records(name: str, options: KafkaInput, part: TopicSlice) -> Iterator[
             runner.run(consumer.stop())
 
 
-async def _started(name: str, options: KafkaInput, part: TopicSlice) -> AIOKafkaConsumer:
+async def _started(
+    name: str, options: KafkaInput, place: TopicPartition, first: int
+) -> AIOKafkaConsumer:
     """A consumer that is about to read the first record."""
-    place = TopicPartition(part.topic, part.partition)
     arguments = kafka_arguments(f"inputs.{name}.options", name, options)
-    consumer = AIOKafkaConsumer(**arguments, group_id=None, enable_auto_commit=False)
+    consumer = AIOKafkaConsumer(
+        **arguments, group_id=None, enable_auto_commit=False, auto_offset_reset="none"
+    )
     try:
         await consumer.start()
-        begin = (await consumer.beginning_offsets([place]))[place]
-        if begin > part.first:
-            raise SparkError(
-                f"{_where(part)}: it begins at offset {begin} now, and the journal names those "
-                f"from {part.first} on: keep records longer there than the pipeline may stand "
-                "still; 'sensorstream journal list' has the entry, 'sensorstream journal skip "
-                "NUMBER' goes on without its messages"
-            )
         consumer.assign([place])
-        consumer.seek(place, part.first)
-    except (KafkaError, SparkError) as error:
+        consumer.seek(place, first)
+    except KafkaError as error:
         await consumer.stop()
-        if isinstance(error, SparkError):
-            raise
         told = f"{type(error).__name__}: {error}"
         raise SparkError(f"no connection to {', '.join(options.brokers)}: {told}") from error
     return consumer

@@ -10,14 +10,11 @@ from importlib.metadata import version
 from multiprocessing.connection import Client, Connection, answer_challenge, deliver_challenge
 from pathlib import Path
 from socket import AF_UNIX, socket
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from sensorstream.history.effects_writer import EngineStanding
 from sensorstream.history.journal_rows import JournalRow
 from sensorstream.settings.settings import Settings
-
-if TYPE_CHECKING:  # a source of Spark does not need the engine
-    from sensorstream.journal.takeover import PutRules
 
 PROTOCOL: Final = 5
 
@@ -39,16 +36,14 @@ def installed_versions() -> dict[str, str]:
 
 @dataclass(frozen=True, slots=True)
 class HostTask:
-    """The task of a host. ``ontology`` and its media type, and ``rules``, were put by entries up to
-    the entry ``upto``. ``shipped`` is the deployment with them, for a machine without its files.
-    ``versions`` are those where the pipeline was started.
+    """The task of a host. ``shipped`` is the deployment in force after the entry ``upto``, for a
+    machine without its files; empty: that of the files. ``versions`` are those where the pipeline
+    was started.
     """
 
     settings: Settings
     url: str
-    ontology: tuple[bytes, str] | None
     secret: bytes
-    rules: PutRules | None = None
     shipped: bytes = b""
     versions: Mapping[str, str] = field(default_factory=installed_versions)
     upto: int = 0

@@ -13,6 +13,7 @@ from sensorstream.journal.message import (
     AnswerRule,
     AskEngines,
     PassTime,
+    TakeEvent,
     TakeMessage,
     TakeTopic,
     Tick,
@@ -56,9 +57,11 @@ ASKED = '{"question": "results", "arguments": {"name": "ü"}}'.encode()
 RECEIVER = b'{"url": "http://x/", "queries": ["q"], "format": "cloudevents", "by": "me"}'
 ENTRIES: list[tuple[Entry, str, bytes, str]] = [
     (TakeMessage(b"<a/>", "hall"), "message", b"<a/>", "hall"),
+    (TakeEvent(b"{}", "b=1"), "event", b"{}", "b=1"),
     (TakeTopic("k", (TopicSlice("ü", 2, 3, 5),)), "topic", TOPIC, "k"),
     (Tick(b"17"), "tick", b"17", ""),
     (PassTime(17, 23), "time", b"17 23", ""),
+    (PassTime(17, 23, "b"), "time", b"17 23 b", ""),
     (AskEngines("results", {"name": "ü"}, "=a"), "ask", ASKED, "=a"),
     (AnswerRule(Answer("ü", "d1", MOMENT, (MOMENT, ()))), "answer", ANSWERED, "ü"),
     (AnswerRule(Answer("r", "d1", MOMENT, failure="é")), "answer", FAILED, "r"),

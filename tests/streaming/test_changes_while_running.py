@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from sensorstream.app.control import rule_exchange
 from sensorstream.app.control.wiring import Deployment, Substitutes, read_deployment
+from sensorstream.app.life.starting import in_force, read_files
 from sensorstream.errors import LanguageError
 from sensorstream.history.journal_rows import JournalRow, journal_rows, record_of, row_of
 from sensorstream.history.store import PostgresStore
@@ -28,8 +29,7 @@ from sensorstream.journal.takeover import PutOntology, PutRules
 from sensorstream.model.events import Alert
 from sensorstream.model.terms import IRI
 from sensorstream.settings.settings import Settings
-from sensorstream.streaming.engine_host import EngineHost, deployment_of
-from sensorstream.streaming.spark_stream import _task
+from sensorstream.streaming.engine_host import EngineHost
 from tests.streaming.conftest import ONTOLOGY, START, seen, write_deployment
 from tests.streaming.test_controls import take
 from tests.streaming.test_keyed_engines import Keys, of_one_engine, ruled, told
@@ -347,14 +347,13 @@ def test_a_host_that_starts_later_knows_from_the_journal_what_was_in_force_when(
     journal.say("south", [(2, 60)])
     with PostgresStore.open(database, settings.time.timeline) as store:
         store.append(list(map(record_of, journal.rows)))
-        task = _task(settings, database, store)
-    assert task.upto == 7
-    put = deployment_of(task)
+        put, _ = in_force(settings, read_files(settings), store, 7)
+        assert store.last_seq() == 7
     assert (put.texts["t.rules"], len(put.ontology.triples)) == (
         changed(text, RULES[1]),
         len(deployment.ontology.triples) - 1,
     )
-    host = EngineHost(put, database, task.upto)
+    host = EngineHost(put, database, 7)
     first, *_, last, south = journal_rows(database, 0)
     # At its place the first rules were in force: nobody was far.
     place, before = take(host, "=north", None, [first], 0)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 import signal
 import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
@@ -18,6 +19,8 @@ from sensorstream.app.life.in_work import InWork
 from sensorstream.errors import SparkError
 from sensorstream.history.journal_rows import JournalRow, record_of, row_of
 from sensorstream.journal.entry_effects import merged
+from sensorstream.journal.kinds import new_record
+from sensorstream.journal.message import AskEngines
 from sensorstream.journal.records import Effects
 from sensorstream.model.events import Alert, Status
 from sensorstream.settings.settings import Settings
@@ -25,6 +28,7 @@ from sensorstream.settings.settings_file import load_settings
 from sensorstream.streaming.deadly_entries import DeadlyEntries
 from sensorstream.streaming.engine_host import EngineHost
 from sensorstream.streaming.host_client import HostClient
+from sensorstream.streaming.keyed_engine import Controls, KeyedEngine
 from sensorstream.streaming.worker_messages import Done, EnginePlace, HostTask, Work, pack, unpack
 from tests.streaming.conftest import START, seen, write_deployment
 from tests.streaming.test_host_client import hosts
@@ -83,7 +87,7 @@ def test_what_ends_the_process_or_never_ends_is_skipped_and_told(
     said = rows(80, 66, 67, 75, 10, 68, 90, 20)
     # A fault of the program is no better.
     said.append((9, "m9", "", START, 9, b"no time", None, "time", False, ""))
-    task = HostTask(settings, "", None, b"secret")
+    task = HostTask(settings, "", b"secret")
     with closing(HostClient(folder, 0, task)) as client:
         done = client.work(Work("=cam", None, 0, [pack(said)]))
         found = merged(parts(done))
@@ -145,9 +149,23 @@ def test_a_message_that_has_waited_is_refused_at_its_turn(tmp_path: Path) -> Non
     assert DeadlyEntries.count(tmp_path, 0).numbers == {2}
 
 
+def test_a_question_that_is_skipped_is_told_and_not_answered(tmp_path: Path) -> None:
+    controls, asked = Controls(""), AskEngines("results", {}, "=cam")
+    controls._asks = [new_record(asked, 2, START, 2)]
+    deployment = read_deployment(write_deployment(tmp_path))
+    deadly = DeadlyEntries(frozenset({2}))
+    with closing(KeyedEngine(deployment, time.perf_counter, 1, "=cam", deadly)) as engine:
+        effects, kept = engine.take(list(map(record_of, rows(80))), controls, 2)
+    assert [record.seq for record in kept] == [1]
+    found = merged(effects)
+    assert ([each.seq for each in found.statuses], found.answers) == ([1], ())
+    (alert,) = [a for a in found.alerts if isinstance(a, Alert) and a.kind == "entry-skipped"]
+    assert (alert.message, alert.text.count("entry 2")) == ("m2.1", 1)
+
+
 def test_hosts_that_end_without_an_entry_in_work_are_told(folder: Path, tmp_path: Path) -> None:
     settings = deadly_deployment(tmp_path)
-    task = HostTask(settings, "", None, b"secret")
+    task = HostTask(settings, "", b"secret")
     # As if it had been taken in once; now it ends the process at each rebuilding.
     kept = pack([row_of(replace(record_of(row), status=Status.ACCEPTED)) for row in rows(66)])
     work = Work("=cam", EnginePlace(1, 1, 1), 0, [pack(rows(80, first=2))])

@@ -37,7 +37,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 @pytest.fixture(scope="module")
 def task(settings: Settings) -> HostTask:
-    return HostTask(settings, "", None, b"secret")
+    return HostTask(settings, "", b"secret")
 
 
 @pytest.fixture

@@ -70,7 +70,7 @@ def messages(client: HostClient, key: str, count: int) -> Done | None:
 def test_hosts_are_forks_of_one_process_that_is_started_again_when_it_has_ended(
     settings: Settings, folder: Path
 ) -> None:
-    task = HostTask(settings, "", None, b"secret")
+    task = HostTask(settings, "", b"secret")
     start_hosts(folder, task, os.getpid())
     with closing(HostClient(folder, 0, task)) as first, closing(HostClient(folder, 1, task)) as two:
         assert isinstance(messages(first, "north", 3), Done)
@@ -94,7 +94,7 @@ def test_hosts_are_forks_of_one_process_that_is_started_again_when_it_has_ended(
 
 
 def test_hosts_end_with_the_process_that_leads_them(settings: Settings, folder: Path) -> None:
-    task = HostTask(settings, "", None, b"secret")
+    task = HostTask(settings, "", b"secret")
     leader = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
     start_hosts(folder, task, leader.pid)
     HostClient(folder, 0, task).close()
@@ -109,7 +109,7 @@ def test_hosts_end_with_the_process_that_leads_them(settings: Settings, folder: 
 def test_a_folder_on_a_workers_machine_stays_as_long_as_there_are_hosts(
     settings: Settings, folder: Path
 ) -> None:
-    task, used = HostTask(settings, "", None, b"secret"), folder / "used-1"
+    task, used = HostTask(settings, "", b"secret"), folder / "used-1"
     with closing(HostClient(used, 0, task)) as client:
         with own_folder("used-", folder):
             assert isinstance(messages(client, "north", 3), Done)
@@ -128,7 +128,7 @@ def test_a_folder_on_a_workers_machine_stays_as_long_as_there_are_hosts(
 
 def test_a_deployment_that_is_not_valid_is_told(settings: Settings, folder: Path) -> None:
     absent = replace(settings.ontology, files=(folder / "absent.ttl",))
-    task = HostTask(replace(settings, ontology=absent), "", None, b"secret")
+    task = HostTask(replace(settings, ontology=absent), "", b"secret")
     with pytest.raises(SparkError, match=r"does not start: .*absent\.ttl"):
         HostClient(folder, 0, task)
     for each in hosts(folder):
@@ -136,14 +136,14 @@ def test_a_deployment_that_is_not_valid_is_told(settings: Settings, folder: Path
 
 
 def test_other_versions_than_where_the_pipeline_was_started_are_told(settings: Settings) -> None:
-    task = HostTask(settings, "", None, b"secret")
+    task = HostTask(settings, "", b"secret")
     other = replace(task, versions={**task.versions, "pyspark": "4.2.0"})
     with pytest.raises(SparkError, match=r"worker \S+ has pyspark \S+, expected 4\.2\.0 as where"):
         deployment_of(other)
 
 
 def test_a_stranger_is_not_served(settings: Settings, folder: Path) -> None:
-    task = HostTask(settings, "", None, b"secret")
+    task = HostTask(settings, "", b"secret")
     HostClient(folder, 0, task).close()
     with pytest.raises(AuthenticationError):
         HostClient(folder, 0, replace(task, secret=b"guessed"))

@@ -19,12 +19,8 @@ from sensorstream.history.store import PostgresStore
 from sensorstream.journal.records import Record
 from sensorstream.model.timeline import Timeline
 from sensorstream.settings.settings import PipelineSettings, Settings
-from sensorstream.streaming.spark_stream import (
-    FolderMark,
-    await_executor,
-    check_folder,
-    running_stream,
-)
+from sensorstream.streaming.spark_stream import await_executor, running_stream
+from sensorstream.streaming.state_folder import FolderMark, check_folder
 
 
 def test_without_spark_it_says_what_to_install(

@@ -101,7 +101,7 @@ def test_a_worker_needs_none_of_the_deployments_files(
     there = unpacked(content)
     assert (there.ontology, there.texts) == (deployment.ontology, deployment.texts)
     # From here on by a process of its own.
-    task = HostTask(settings, "", None, b"secret", shipped=content)
+    task = HostTask(settings, "", b"secret", shipped=content)
     with tempfile.TemporaryDirectory(prefix="hosts-") as sockets:
         try:
             with closing(HostClient(Path(sockets), 0, task)) as client:

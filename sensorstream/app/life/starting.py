@@ -10,6 +10,7 @@ from typing import Final
 
 from psycopg2 import extensions
 
+from sensorstream.app.control.file_texts import FileContents
 from sensorstream.app.control.mapping_files import read_functions
 from sensorstream.app.control.query_control import ReportLog
 from sensorstream.app.control.rule_exchange import Exchange, ServedOntology, ontology_text
@@ -105,16 +106,17 @@ def in_force(
         if not entry.found:
             change = rules.id
             _LOG.info("the rules are those put as %s, not those of the files", rules.id)
+    contents = FileContents() if isinstance(files, str) else files.contents
     if not isinstance(files, str):
         functions = files.reference.functions
         texts = files.texts if texts is None else texts
     elif rules is not None:
         # Those that can be read: the rules in force may need no others.
-        functions, _ = read_functions(settings.functions.files)
+        functions, _ = read_functions(settings.functions.files, contents)
     else:
         functions = None
     try:
-        instead = Substitutes(texts, change, tables, functions)
+        instead = Substitutes(texts, change, tables, functions, contents=contents)
         return read_deployment(settings, ontology, instead), put
     except LanguageError as error:
         if entry is not None and entry.found:
