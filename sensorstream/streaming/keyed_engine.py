@@ -271,9 +271,10 @@ class KeyedEngine:
         kept: list[Record] = []
         asks = [self._own(each) for each in controls.asks(self.place.last, upto, self._key)]
         for record, outcome, own in self._applied(records, controls, upto, asks, new=True):
-            if record.kind == ASK and not own and record.status is not Status.SKIPPED:
+            if record.kind == ASK and not own:
                 effects.append(self._answered(record))
-                continue
+                if record.status is not Status.SKIPPED:
+                    continue
             found = effects_of([record], [outcome])
             if (own and record.kind != ASK) or record.kind == TIME:
                 kept.append(replace(record, status=outcome.status, degraded=outcome.degraded))

@@ -97,7 +97,9 @@ _CONFIGURATION: Final[Mapping[str, str]] = {
     "spark.python.daemon.module": "sensorstream.streaming.worker_daemon",
     # Until the next look at a journal without news; Spark's own 10 ms cost a fifth of a core.
     "spark.sql.streaming.pollingDelay": "100ms",
-    # Spark's own manager starts 40 processes a batch for a local folder: chmod, readlink.
+}
+_OF_FILES: Final[Mapping[str, str]] = {
+    # Spark's own manager starts 40 processes a batch for a folder of files: chmod, readlink.
     "spark.sql.streaming.checkpointFileManagerClass": (
         "org.apache.spark.sql.execution.streaming.checkpointing."
         "FileSystemBasedCheckpointFileManager"
@@ -191,11 +193,14 @@ def running_stream(
         with ThreadPoolExecutor(1) as thread:
             shown = thread.submit(_show_views, url, settings, deployment.ontology.schema)
             at = replace(settings.spark, master=_patient(settings.spark.master))
-            spark = stack.enter_context(spark_session(at, _CONFIGURATION))
+            folder = settings.pipeline.folder
+            files = isinstance(folder, Path) or folder.startswith("file:")
+            configuration = {**_CONFIGURATION, **(_OF_FILES if files else {})}
+            spark = stack.enter_context(spark_session(at, configuration))
             spark.conf.set(_PARTITIONS, str(spark.sparkContext.defaultParallelism))
             shown.result()
             with told_as("pipeline.folder"):
-                mark = FolderMark(spark, settings.pipeline.folder)
+                mark = FolderMark(spark, folder)
                 check_folder(settings, store, mark)
         figures = BatchFigures(url, spark.sparkContext.defaultParallelism)
         stack.callback(figures.close)

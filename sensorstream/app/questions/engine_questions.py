@@ -37,6 +37,7 @@ from sensorstream.history.effects_writer import is_written, keys_of_engines, tak
 from sensorstream.journal.key_routing import key_named, name_of
 from sensorstream.journal.message import AskEngines
 from sensorstream.journal.records import EngineAnswer, Record, number_of_message
+from sensorstream.model.events import Status
 from sensorstream.processes.fork_once import ForkTurns
 
 _LOG = logging.getLogger(__name__)
@@ -68,6 +69,8 @@ def answer_of(engine: Engine, deployment: Deployment, question: Record, key: str
     entry = AskEngines.decode(question.message.content, question.message.source)
     asked = Asked(engine, deployment, alone=bool(entry.key))
     try:
+        if question.status is Status.SKIPPED:
+            raise Unavailable("the process of the engine ended twice while it answered")
         content = pickle.dumps((True, QUESTIONS[entry.question](asked, entry.arguments)))
     except (UnknownQuery, UnknownRules) as error:
         # Engines of stages have queries and rules of their own.
