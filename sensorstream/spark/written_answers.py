@@ -123,7 +123,9 @@ def write_answer(answer: DataFrame, output: str) -> int:
 
 def remove_unfinished(output: str | None) -> None:
     """Remove a folder of this machine that a Spark which was killed left half written."""
-    folder = Path(output or "")
+    if output is None:
+        return
+    folder = Path(output)
     if (folder / "_temporary").is_dir() and not (folder / "_SUCCESS").exists():
         shutil.rmtree(folder, ignore_errors=True)
 
