@@ -21,7 +21,6 @@ from sensorstream.mapping.functions.function_definition import Definition
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import IRI
 from sensorstream.reasoning.ontology import Ontology
-from sensorstream.reasoning.profiles import DESCRIPTION_LOGIC
 from sensorstream.reasoning.reasoner import NoReasoner
 from sensorstream.settings.settings import PipelineStage, Settings
 from sensorstream.sparql.algebra import Construct, Relation
@@ -74,9 +73,9 @@ def _stage(
             f"rules: '{mapping.name}' is a mapping rule, and a stage takes events, no messages: "
             "name its file in rules.files"
         )
-    by_names = settings.reasoning.profile in DESCRIPTION_LOGIC
+    schema, by_names = ontology.schema, deployment.names_only
     line = settings.time.line
-    for fault in check_query_files(head.queries, ontology.schema, line, names_only=by_names).faults:
+    for fault in check_query_files(head.queries, schema, line, names_only=by_names).faults:
         raise LanguageError(fault.message, position=fault.position)
     texts = texts_of(head.queries)
     with closing(build_machine(deployment, thread_seconds, NoReasoner()).engine) as engine:
@@ -87,7 +86,7 @@ def _stage(
             except QueryError as error:
                 raise SettingsError(f"queries: '{name}': {error}") from None
     sources = frozenset(_source(name, queries) for name in head.from_)
-    key = _property(head.key, [settings, own], ontology.schema) if head.key else None
+    key = _property(head.key, [settings, own], schema) if head.key else None
     return Stage(head.name, sources, key, deployment, texts)
 
 
