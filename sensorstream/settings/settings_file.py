@@ -192,9 +192,8 @@ def _listed(
         own = [line if begin <= n < end else "" for n, line in enumerate(lines)]
         if not isinstance(values, dict):
             raise SettingsError(f"'{section}' is a section: expected [[{section}]]")
-        options = values.get("options", {})
-        told = {k: v for k, v in values.items() if k != "options" or not types}
-        head: Any = _section(kind, section, told, reading, lines=own, variables=False)
+        options = values.pop("options", {}) if types else {}
+        head: Any = _section(kind, section, values, reading, lines=own, variables=False)
         where = reading.find("name", section, own)
         if not _NAME.fullmatch(head.name):
             fault = f"{section}.name: expected small letters, digits, - and _, not {head.name!r}"
@@ -204,16 +203,13 @@ def _listed(
             fault = f"{section}.name: there are two with the name '{head.name}'"
             raise SettingsError(fault, position=where)
         taken.add(variable)
-        place = Position(str(reading.path), begin + 1, 1)
-        if not types:
-            yield head, None, place
-            continue
+        inside = f"{section}.options"
         if not isinstance(options, dict):
-            fault = f"'{section}.options' is a section: expected [{section}.options]"
+            fault = f"'{inside}' is a section: expected [{inside}]"
             raise SettingsError(fault, position=reading.find("options", section, own))
         label = f"{section}.{head.name}"
-        inside = f"{section}.options"
-        yield head, _section(types[head.type], label, options, reading, inside, own), place
+        read = _section(types[head.type], label, options, reading, inside, own) if types else None
+        yield head, read, Position(str(reading.path), begin + 1, 1)
 
 
 def _variable(*names: str) -> str:

@@ -186,7 +186,7 @@ def ask(
 
     def answer() -> SqlResult:
         with answering(spark, place, views, prepared) as frame:
-            return _result(frame, prepared, row_limit)
+            return collected(frame, prepared, row_limit)
 
     return once_more(answer)
 
@@ -200,13 +200,8 @@ def once_more(answer: Callable[[], T]) -> T:
         return answer()
 
 
-def collected(spark: SparkSession, prepared: Prepared, *, row_limit: int) -> SqlResult:
-    """Answer one query over temporary views that are there; raises as :func:`run_spark_sql`."""
-    with spark_errors():
-        return _result(spark.sql(prepared.query.text), prepared, row_limit)
-
-
-def _result(answer: DataFrame, prepared: Prepared, row_limit: int) -> SqlResult:
+def collected(answer: DataFrame, prepared: Prepared, row_limit: int) -> SqlResult:
+    """The first rows of an answer."""
     table = answer.limit(row_limit + 1).toArrow()
     columns = [[_plain(value) for value in column.to_pylist()] for column in table.columns]
     rows = tuple(zip(*columns, strict=True))
@@ -315,11 +310,9 @@ def _cause(error: Py4JJavaError) -> Exception | None:
 def _reason(error: Exception) -> str:
     """The reason of an error without the stack: of an error in Python its last line."""
     lines = str(error).strip().split("\n")
-    if "PythonException" in type(error).__name__ or "Traceback" in str(error):
-        told = [line for line in lines if line and not line.startswith((" ", "\t"))]
-        named = [line for line in told if "Error: " in line]
-        return named[-1].partition(": ")[2] if named else lines[0]
-    return lines[0]
+    of_python = "PythonException" in type(error).__name__ or "Traceback" in str(error)
+    named = [line for line in lines if "Error: " in line and line[0] not in " \t"]
+    return named[-1].partition(": ")[2] if of_python and named else lines[0]
 
 
 def with_views(tree: exp.Expr, views: Mapping[str, View]) -> exp.Expr:

@@ -8,7 +8,7 @@ the archive too, by many tasks and at one moment, is :mod:`.spark_sessions`.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, MutableMapping, Sequence
-from contextlib import ExitStack, closing
+from contextlib import ExitStack
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -20,7 +20,7 @@ from pyspark.sql.types import StructType
 
 from sensorstream.archive.manifest import State, kept_parts
 from sensorstream.errors import HistoryError, QueryError, SettingsError, TermError
-from sensorstream.history.database import connect, translating
+from sensorstream.history.database import opened
 from sensorstream.history.open_history import open_kept
 from sensorstream.history.read_only_sql import AnswerColumn, describe_sql, reading_url
 from sensorstream.history.view_definitions import ENTRY_VIEWS
@@ -150,11 +150,10 @@ class ViewReader(datasource.DataSourceReader):  # type: ignore[misc]
             for name in _CHOSEN
             if name in options
         ]
-        start, end = next(each for each in _TIMES if set(each) <= set(self._kinds))
-        self._end = end
-        numbers = self._kinds[end] == "bigint"
+        start, self._end = next(each for each in _TIMES if set(each) <= set(self._kinds))
+        numbers = self._kinds[self._end] == "bigint"
         self._timeline = Timeline.INTEGER if numbers else Timeline.DATETIME
-        self._begin = self._bound("from", end, ColumnComparison.AT_LEAST)
+        self._begin = self._bound("from", self._end, ColumnComparison.AT_LEAST)
         self._bound("until", start, ColumnComparison.LESS)
 
     def pushFilters(  # noqa: N802 - Spark's name
@@ -178,14 +177,10 @@ class ViewReader(datasource.DataSourceReader):  # type: ignore[misc]
         self._check_archive()
         parts = int(self._options.get("partitions", "1"))
         inner = list(self._bounds(parts)) if parts > 1 else []
-        ends: list[tuple[ColumnCondition, ...]] = [
-            (ColumnCondition(self._end, ColumnComparison.LESS, (each,)),) for each in inner
-        ]
-        begins: list[tuple[ColumnCondition, ...]] = [
-            (ColumnCondition(self._end, ColumnComparison.AT_LEAST, (each,)),) for each in inner
-        ]
-        pairs = zip([(), *begins], [*ends, ()], strict=True)
-        return [datasource.InputPartition(begin + end) for begin, end in pairs]
+        from_ = [[ColumnCondition(self._end, ColumnComparison.AT_LEAST, (e,))] for e in inner]
+        until = [[ColumnCondition(self._end, ColumnComparison.LESS, (e,))] for e in inner]
+        pairs = zip([[], *from_], [*until, []], strict=True)
+        return [datasource.InputPartition((*begin, *end)) for begin, end in pairs]
 
     def read(self, partition: datasource.InputPartition) -> Iterator[pa.RecordBatch]:
         """The rows of a part, as they come; raises HistoryError as :meth:`partitions`."""
@@ -206,12 +201,10 @@ class ViewReader(datasource.DataSourceReader):  # type: ignore[misc]
             self._table.identifier,
             condition_of(self._table, self._conditions),
         )
-        with ExitStack() as stack, translating("cannot read the history"):
+        with ExitStack() as stack:
             url = reading_url(_opened(self._options, stack))
-            connection = stack.enter_context(
-                closing(connect(url, application="sensorstream spark"))
-            )
-            cursor = stack.enter_context(connection.cursor())
+            reading = opened(url, "cannot read the history", application="sensorstream spark")
+            cursor = stack.enter_context(reading)
             cursor.execute(query)
             ((low, high),) = cursor.fetchall()
         if low is not None:
@@ -252,10 +245,8 @@ class ViewReader(datasource.DataSourceReader):  # type: ignore[misc]
         if self._table.name in ENTRY_VIEWS:
             return
         with ExitStack() as stack:
-            url = reading_url(_opened(self._options, stack))
-            last = max(
-                (each.ended_before for each in kept_parts(url, State.ARCHIVED)), default=None
-            )
+            parts = kept_parts(reading_url(_opened(self._options, stack)), State.ARCHIVED)
+        last = max((each.ended_before for each in parts), default=None)
         if last is None or (self._begin is not None and self._begin >= last):
             return
         raise HistoryError(

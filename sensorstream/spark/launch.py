@@ -48,19 +48,16 @@ _CONFIGURATION: Final[Mapping[str, str]] = {
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.execution.arrow.pyspark.enabled": "true",
     "spark.sql.adaptive.enabled": "true",
-    # A history on one machine would leave most of two hundred shuffle partitions empty.
-    "spark.sql.shuffle.partitions": "4",
-    "spark.driver.bindAddress": "127.0.0.1",
-    "spark.driver.host": "127.0.0.1",
     # The options of the data source contain the history's password.
     "spark.sql.redaction.options.regex": "(?i)url|secret|password",
 }
 # On a cluster the workers must find the driver, and the cluster decides how many partitions.
-_LOCAL_ONLY: Final = (
-    "spark.driver.bindAddress",
-    "spark.driver.host",
-    "spark.sql.shuffle.partitions",
-)
+_LOCAL: Final[Mapping[str, str]] = {
+    # A history on one machine would leave most of two hundred shuffle partitions empty.
+    "spark.sql.shuffle.partitions": "4",
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.driver.host": "127.0.0.1",
+}
 _MASTER: Final = re.compile(r"local(-cluster)?(\[[\d*, ]+\])?|spark://\S+:\d+\S*|yarn|k8s://\S+")
 _PATIENCE: Final = 30.0
 """Seconds that the JVM may take to end."""
@@ -133,7 +130,6 @@ def _start(
     }
     master, given = at.master, dict(at.conf)
     local = master.startswith("local")
-    settings = {n: v for n, v in _CONFIGURATION.items() if local or n not in _LOCAL_ONLY}
     java = class_cache.using() if classes is None else class_cache.making(classes)
     if local:
         # The session answers one query: on two cores the optimising compiler costs more than it
@@ -141,14 +137,17 @@ def _start(
         java.append("-XX:TieredStopAtLevel=1")
     java.append(f"-Dderby.system.home={folder}")
     java += shlex.split(given.pop("spark.driver.extraJavaOptions", ""))
-    settings |= {
+    settings = {
+        **_CONFIGURATION,
+        **(_LOCAL if local else {}),
         "spark.master": master,
         "spark.app.name": "SensorStream",
         "spark.sql.warehouse.dir": str(folder / "warehouse"),
         "spark.local.dir": str(folder / "work"),
         "spark.driver.extraJavaOptions": shlex.join(java),
+        **further,
+        **given,
     }
-    settings |= {**further, **given}
     configuration = SparkConf(loadDefaults=False).setAll(list(settings.items()))
     with _environment(environment):
         try:

@@ -103,8 +103,6 @@ _BEFORE: Final = re.compile(
     r"^(?:\S+ \S+ ERROR \w+: |Caused by: |: |Exception in thread \"[^\"]*\" )*"
     r"(?:[\w.$]+(?:Error|Exception): )*"
 )
-
-
 _NO_REASON: Final = "Spark gives no reason; the machine may have been short of memory"
 
 
@@ -151,12 +149,11 @@ def _shortened(told: str, log: str) -> str:
     """The line that names the innermost error, without its class: of the error, else the log. It
     keeps Spark's code, as ``[SPARK_JOB_CANCELLED]``.
     """
-    lines = [line for line in told.splitlines() if not _NOISE.match(line)]
-    named = [line for line in lines if _NAMED.search(line)]
+    written, lines = (
+        [line for line in text.splitlines() if not _NOISE.match(line)] for text in (log, told)
+    )
+    named = [line for line in (*written, *lines) if _NAMED.search(line)]
     if not named:
-        written = [line for line in log.splitlines() if not _NOISE.match(line)]
-        named = [line for line in written if _NAMED.search(line)]
-        if not named:
-            named = written[-1:] if "JAVA_GATEWAY" in told else lines[:1]
+        named = written[-1:] if "JAVA_GATEWAY" in told else lines[:1]
     line = named[-1] if named else told.strip()
     return _BEFORE.sub("", line).partition(" SQLSTATE: ")[0].strip() or _NO_REASON

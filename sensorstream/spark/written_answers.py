@@ -45,10 +45,9 @@ def below_one_of(output: str, folders: Sequence[str]) -> str:
             "output: this server lets jobs write nowhere: its setting spark.results names the "
             "folders and addresses below which they may"
         )
-    whole = output
-    if not output.startswith("/") and not _ADDRESS.match(output):
-        whole = f"{folders[0].rstrip('/')}/{output}"
     bases = [f"{each.rstrip('/')}/" for each in folders]
+    is_name = not output.startswith("/") and not _ADDRESS.match(output)
+    whole = bases[0] + output if is_name else output
     base = max((each for each in bases if whole.startswith(each)), key=len, default=None)
     if base is None:
         raise QueryError(f"output: expected a name below {' or '.join(folders)}, not '{output}'")
@@ -98,11 +97,8 @@ def write_answer(answer: DataFrame, output: str) -> int:
         raise QueryError(f"output: Spark does not reach {output}: {told}") from error
     if there:
         raise _there(output)
-    for field in answer.schema.fields:
-        if field.dataType.typeName() == "void":
-            answer = answer.withColumn(field.name, answer[field.name].cast("string"))
     rows = Observation()
-    counted = answer.observe(rows, functions.count(functions.lit(1)).alias("rows"))
+    counted = typed(answer).observe(rows, functions.count(functions.lit(1)).alias("rows"))
     try:
         counted.write.format(kind).options(**options).save(address)
         names = [each.getPath().getName() for each in files.listStatus(place)]
@@ -121,9 +117,19 @@ def write_answer(answer: DataFrame, output: str) -> int:
     return int(rows.get["rows"])
 
 
+def typed(answer: DataFrame) -> DataFrame:
+    """The answer with texts for columns that are NULL only, which no format has a type for."""
+    for field in answer.schema.fields:
+        if field.dataType.typeName() == "void":
+            answer = answer.withColumn(field.name, answer[field.name].cast("string"))
+    return answer
+
+
 def remove_unfinished(output: str | None) -> None:
     """Remove a folder of this machine that a Spark which was killed left half written."""
-    folder = Path(output or "")
+    if output is None:
+        return
+    folder = Path(output)
     if (folder / "_temporary").is_dir() and not (folder / "_SUCCESS").exists():
         shutil.rmtree(folder, ignore_errors=True)
 

@@ -75,7 +75,7 @@ def of_tables(tools: Tools) -> Iterator[Item]:
 
 def of_spark(tools: Tools) -> Iterator[Item]:
     """Each text on Spark, the history's views held by it."""
-    from sensorstream.spark.bulk_sql import collected, define_views, prepare, prepare_session
+    from sensorstream.spark import bulk_sql
     from sensorstream.spark.history_snapshot import snapshot_of
     from sensorstream.sql.postgres.sql_reader import view_name
 
@@ -83,15 +83,17 @@ def of_spark(tools: Tools) -> Iterator[Item]:
     bulk.make(url)
     views = view_definitions(bulk.SCHEMA, bulk.LINE)
     spark = tools.spark
-    prepare_session(spark)
+    bulk_sql.prepare_session(spark)
     with snapshot_of(HistoryPlace(url, tools.new_folder())) as snapshot:
-        define_views(spark, snapshot, views)
+        bulk_sql.define_views(spark, snapshot, views)
         for view in views:
             rows = spark.table(view_name(view.name)).toArrow()
             spark.createDataFrame(rows).coalesce(1).createOrReplaceTempView(view_name(view.name))
 
     def ask(text: str) -> SqlResult:
-        return collected(spark, prepare(url, text, timeout=_SECONDS), row_limit=_MOST)
+        prepared = bulk_sql.prepare(url, text, timeout=_SECONDS)
+        with bulk_sql.spark_errors():
+            return bulk_sql.collected(spark.sql(prepared.query.text), prepared, _MOST)
 
     for text in _texts():
         yield Item(name_of(text), partial(_answer, text, ask))

@@ -77,9 +77,10 @@ def test_without_the_setting_jobs_write_nowhere(tmp_path: Path) -> None:
         below_one_of(f"{tmp_path}/n.csv", ())
 
 
-def test_what_a_killed_spark_left_is_removed(folder: Path) -> None:
+def test_what_a_killed_spark_left_is_removed(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     left, whole = folder / "left.csv", folder / "whole.csv"
-    for each in (left, whole):
+    monkeypatch.chdir(folder.parent)
+    for each in (left, whole, folder.parent):
         (each / "_temporary" / "0").mkdir(parents=True)
     (whole / "_SUCCESS").touch()
     for output in (str(left), str(whole), str(folder), "s3a://bucket/x/n.csv", None):

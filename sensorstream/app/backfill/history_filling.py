@@ -31,10 +31,10 @@ from sensorstream.app.backfill.document_mapping import (
 )
 from sensorstream.app.backfill.xml_documents import Document, Refused, documents
 from sensorstream.app.control.wiring import read_deployment, shipped
-from sensorstream.errors import SparkError
 from sensorstream.installation import require
 from sensorstream.settings.settings import Settings
 from sensorstream.spark.launch import spark_session
+from sensorstream.spark.spark_failures import told_as
 
 # Another process takes seconds to start; fewer documents are stored sooner without it.
 _WORTH_A_PROCESS: Final = 10_000
@@ -93,28 +93,24 @@ def map_on_spark(settings: Settings, source: str, groups: Iterator[Group]) -> It
         SparkError: Spark does not start, or a job failed.
     """
     require("spark", "backfill on Spark")
-    from pyspark.errors import PySparkException
-
     content = shipped(read_deployment(settings))
     with spark_session(settings.spark) as spark, ThreadPoolExecutor(1) as jobs:
         context = spark.sparkContext
         mapped = partial(map_group, content, source)
 
         def run(part: list[Group]) -> list[Results]:
-            found: list[Results] = context.parallelize(part, len(part)).map(mapped).collect()
+            with told_as("the documents cannot be mapped on Spark"):
+                found: list[Results] = context.parallelize(part, len(part)).map(mapped).collect()
             return found
 
         most = _GROUPS_A_CORE * context.defaultParallelism
         running = None
-        try:
-            while part := list(islice(groups, most)):
-                before, running = running, jobs.submit(run, part)
-                if before is not None:
-                    yield from before.result()
-            if running is not None:
-                yield from running.result()
-        except PySparkException as error:
-            raise SparkError(f"the documents cannot be mapped on Spark: {error}") from error
+        while part := list(islice(groups, most)):
+            before, running = running, jobs.submit(run, part)
+            if before is not None:
+                yield from before.result()
+        if running is not None:
+            yield from running.result()
 
 
 @dataclass(slots=True)

@@ -122,6 +122,7 @@ def read_reference(
     triples: Iterable[Triple],
     functions: Functions = (),
     tables: Mapping[Path, str] | None = None,
+    contents: FileContents | None = None,
 ) -> ReferenceData:
     """The lookup tables of rule files, the functions of Python files, an ontology's individuals.
     ``functions`` are those files, or functions that were read from them before. ``tables`` are
@@ -131,7 +132,7 @@ def read_reference(
         LanguageError: a table or a function cannot be read; it has the position of its declaration.
         SettingsError: a Python file cannot be read.
     """
-    reference, faults = read_reference_with_faults(files, triples, functions, tables)
+    reference, faults = read_reference_with_faults(files, triples, functions, tables, contents)
     for fault in faults:
         raise fault
     return reference
@@ -155,6 +156,7 @@ def read_reference_with_faults(
     triples: Iterable[Triple],
     functions: Functions = (),
     tables: Mapping[Path, str] | None = None,
+    contents: FileContents | None = None,
 ) -> tuple[ReferenceData, tuple[SensorStreamError, ...]]:
     """Do :func:`read_reference`, but leave out faulty functions, and empty faulty tables."""
     parsed: dict[str, dict[str, Mapping[str, str]]] = {}
@@ -163,7 +165,7 @@ def read_reference_with_faults(
     if isinstance(functions, Mapping):
         own = functions
     else:
-        own, faults = read_functions(functions)
+        own, faults = read_functions(functions, contents)
     for file in files:
         for table in file.tables:
             try:

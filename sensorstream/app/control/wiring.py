@@ -25,7 +25,6 @@ from sensorstream.app.control.live_shapes import DeployedShapes, deployed_shapes
 from sensorstream.app.control.mapping_files import (
     MappingFiles,
     is_rule_file,
-    read_functions,
     read_reference,
     read_tables,
 )
@@ -249,12 +248,8 @@ def read_deployment(
     paths = mapping_paths(settings, texts)
     named = FileTexts({**found, **paths}, replayed=tables is not None)
     contents = FileContents() if put.contents is None else put.contents
-    own = put.functions
-    if own is None:
-        own, faults = read_functions(settings.functions.files, contents)
-        for unread in faults:
-            raise unread
-    reference = read_reference(files, ontology.triples, own, found)
+    own = settings.functions.files if put.functions is None else put.functions
+    reference = read_reference(files, ontology.triples, own, found, contents)
     schemas = read_schemas(settings, settings.limits.mapping_seconds, contents)
     others = MappingFiles(
         tuple(paths),
@@ -313,24 +308,21 @@ def shipped(deployment: Deployment) -> bytes:
 
 def _packed(deployment: Deployment) -> tuple[Settings, Substitutes]:
     settings = deployment.settings
+    schema = settings.messages.schema
     # Links to files and folders are not there either, as those of a volume of Kubernetes.
     placed = replace(
         settings,
         stages=(),
         path=settings.folder.resolve() / settings.path.name,
         rules=replace(settings.rules, files=tuple(map(Path.resolve, settings.rules.files))),
-        messages=replace(settings.messages, schema=_resolved(settings.messages.schema)),
+        messages=replace(settings.messages, schema=schema and schema.resolve()),
         sources={
-            name: replace(each, schema=_resolved(each.schema))
+            name: replace(each, schema=each.schema and each.schema.resolve())
             for name, each in settings.sources.items()
         },
     )
     # Functions of Python are compiled there.
     return placed, replace(deployment.substitutes, functions=None)
-
-
-def _resolved(path: Path | None) -> Path | None:
-    return None if path is None else path.resolve()
 
 
 def unpacked(content: bytes) -> Deployment:

@@ -20,6 +20,7 @@ from sensorstream.errors import (
     JobCancelled,
     LostJob,
     SensorStreamError,
+    SparkError,
     TooManyJobs,
     UnfinishedJob,
     UnknownJob,
@@ -347,7 +348,9 @@ class Jobs:
                 lambda: job.id not in self._jobs,
             )
         except SensorStreamError as error:
-            remove_unfinished(job.question.output)
+            if isinstance(error, (JobCancelled, LostJob, SparkError)):
+                # Else it was refused: what is there is somebody else's.
+                remove_unfinished(job.question.output)
             if isinstance(error, JobCancelled):
                 self._folder.remove(job.id)
             else:

@@ -28,6 +28,7 @@ from sensorstream.history.asking.query_answer import (
 from sensorstream.history.read_only_sql import AnswerColumn, SqlStream
 from sensorstream.history.sql_formats import arrow_stream, csv_pieces, json_value
 from sensorstream.model.terms import Term, Triple, term
+from sensorstream.spark.written_answers import typed
 from sensorstream.sql.sparql.compiled_query import SqlQuery
 
 if TYPE_CHECKING:
@@ -105,8 +106,7 @@ def term_rows(answer: DataFrame, query: SqlQuery) -> DataFrame:
                 columns = _columns(rows, len(names))
             yield pa.record_batch([pa.array(each, kind) for each in columns], schema=schema)
 
-    numbered = answer.toDF(*(f"c{number}" for number in range(len(answer.columns))))
-    return numbered.mapInArrow(told, from_arrow_schema(schema))
+    return _numbered(answer).mapInArrow(told, from_arrow_schema(schema))
 
 
 def write_plan(parts: Mapping[str, str], folder: Path) -> int:
@@ -146,13 +146,8 @@ def _computed(
     Spark's tasks write parts of it at once, so neither this process nor the JVM holds it whole.
     """
     from pyspark.sql.pandas.types import to_arrow_schema
-    from pyspark.sql.types import NullType
 
-    # Spark writes no Parquet with two columns of one name or one without a type.
-    answer = answer.toDF(*(f"c{number}" for number in range(len(answer.columns))))
-    for field in answer.schema.fields:
-        if isinstance(field.dataType, NullType):
-            answer = answer.withColumn(field.name, answer[field.name].cast("string"))
+    answer = typed(_numbered(answer))
     parts = folder / _PARTS
     shutil.rmtree(parts, ignore_errors=True)
     answer.write.parquet(str(parts))
@@ -163,6 +158,11 @@ def _computed(
             "folder that they share with this process"
         )
     return to_arrow_schema(answer.schema, timezone="UTC"), _read(written)
+
+
+def _numbered(answer: DataFrame) -> DataFrame:
+    """The answer with other names: Spark writes no Parquet with two columns of one name."""
+    return answer.toDF(*(f"c{number}" for number in range(len(answer.columns))))
 
 
 def _read(parts: Sequence[Path]) -> Iterator[pyarrow.RecordBatch]:

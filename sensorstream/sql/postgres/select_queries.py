@@ -22,6 +22,7 @@ from sensorstream.sql.postgres.sql_scope import (
     whole,
 )
 from sensorstream.sql.postgres.typed_values import common, ordered, settled, uncompared, united
+from sensorstream.sql.sql_fragments import named, table, titled
 from sensorstream.sql.sql_fragments import united as combined
 
 _RANK: Final = "sensorstream_rank"
@@ -67,7 +68,7 @@ def _with(node: exp.Expr, scope: SqlScope) -> tuple[SqlScope, exp.Expr | None]:
         names = [column.name for column in each.args["alias"].args.get("columns") or ()]
         columns = _renamed(columns, names)
         ctes[each.alias] = dict(columns)
-        told.append(exp.CTE(this=_named(tree, columns), alias=_as_name(each.alias)))
+        told.append(exp.CTE(this=_named(tree, columns), alias=titled(each.alias)))
     return replace(scope, ctes=ctes), exp.With(expressions=told)
 
 
@@ -107,11 +108,7 @@ def _select(node: exp.Select, scope: SqlScope) -> tuple[exp.Expr, Outputs]:
     outputs = [(each.alias_or_name, each.unalias()) for each in node.expressions]
     values = [settled(scope.value(each), each) for _, each in outputs]
     names = [name for name, _ in outputs]
-    items = [
-        exp.alias_(value.tree.copy(), name, quoted=True)
-        for name, value in zip(names, values, strict=True)
-    ]
-    built.set("expressions", items)
+    built.set("expressions", list(map(named, (each.tree.copy() for each in values), names)))
     columns = tuple(zip(names, (each.type for each in values), strict=True))
     group, distinct = node.args.get("group"), node.args.get("distinct")
     sets = _grouping_sets(group, dict(outputs), scope) if group else [()]
@@ -165,13 +162,13 @@ def _source(node: exp.Expr, scope: SqlScope, tables: dict[str, Columns]) -> exp.
             if node.name not in known:
                 raise refused(node, "there is no such table here")
             tables[name] = known[node.name]
-            return exp.Table(this=exp.to_identifier(node.name, quoted=True), alias=_as_name(name))
+            return exp.Table(this=exp.to_identifier(node.name, quoted=True), alias=titled(name))
         case exp.Table(this=exp.ExplodingGenerateSeries()):
             tree, columns = _series(node, names[0] if names else name)
         case _:
             raise refused(node, "this is not on the list after FROM")
     tables[name] = dict(columns)
-    return exp.Subquery(this=tree, alias=_as_name(name))
+    return table(tree, name)
 
 
 def _values(node: exp.Values, scope: SqlScope, names: Sequence[str]) -> tuple[exp.Expr, Outputs]:
@@ -180,12 +177,7 @@ def _values(node: exp.Values, scope: SqlScope, names: Sequence[str]) -> tuple[ex
         raise refused(node, "name its columns as in (values (1, 2)) as v(a, b)")
     by_column = [common(cells, node) for cells in zip(*rows, strict=True)]
     selects = [
-        exp.Select(
-            expressions=[
-                exp.alias_(cell.tree.copy(), name, quoted=True)
-                for name, cell in zip(names, row, strict=True)
-            ]
-        )
+        exp.Select(expressions=list(map(named, (cell.tree.copy() for cell in row), names)))
         for row in zip(*by_column, strict=True)
     ]
     tree = combined(selects)
@@ -224,13 +216,13 @@ def _named(tree: exp.Expr, columns: Outputs) -> exp.Expr:
     assert isinstance(inner, exp.Query)
     if [each.alias_or_name for each in inner.selects] == [name for name, _ in columns]:
         return tree
-    alias = exp.TableAlias(
-        this=exp.to_identifier("renamed", quoted=True),
-        columns=[exp.to_identifier(name, quoted=True) for name, _ in columns],
-    )
-    return exp.Select(
-        expressions=[exp.Star()], from_=exp.From(this=exp.Subquery(this=inner, alias=alias))
-    )
+    from_ = _from(inner, "renamed", [name for name, _ in columns])
+    return exp.Select(expressions=[exp.Star()], from_=from_)
+
+
+def _from(query: exp.Expr, name: str, columns: Sequence[str] = ()) -> exp.From:
+    """A subquery as the one source, perhaps with other names for its columns."""
+    return exp.From(this=exp.Subquery(this=query, alias=titled(name, columns)))
 
 
 def _grouping_sets(
@@ -296,24 +288,15 @@ def _by_sets(
     names = [each.alias for each in built.expressions]
     places = [f"{_ORDER}{number}" for number in range(len(names))]
     if having is not None:
-        built.append("expressions", exp.alias_(having.this, _KEPT, quoted=True))
+        built.append("expressions", named(having.this, _KEPT))
         places.append(_KEPT)
     total = _total(built, keys)
     if keys:
         told = [exp.Tuple(expressions=[key.copy() for key in each]) for each in sets]
         built.set("group", exp.Group(expressions=[exp.GroupingSets(expressions=told)]))
     inner = combined([*([built] if keys else []), *(total.copy() for _ in range(totals))])
-    alias = exp.TableAlias(
-        this=exp.to_identifier("grouped", quoted=True),
-        columns=[exp.to_identifier(each, quoted=True) for each in places],
-    )
-    whole = exp.Select(
-        expressions=[
-            exp.alias_(exp.column(place, quoted=True), name, quoted=True)
-            for place, name in zip(places, names, strict=False)
-        ],
-        from_=exp.From(this=exp.Subquery(this=inner, alias=alias)),
-    )
+    shown = map(named, map(exp.column, places), names)
+    whole = exp.Select(expressions=list(shown), from_=_from(inner, "grouped", places))
     if having is not None:
         whole.set("where", exp.Where(this=exp.column(_KEPT, quoted=True)))
     whole.set("with_", clause)
@@ -335,11 +318,6 @@ def _total(built: exp.Select, keys: Sequence[exp.Expr]) -> exp.Select:
     count = test(this=exp.Count(this=exp.Star()), expression=exp.Literal.number(0))
     total.set("having", exp.Having(this=count))
     return total
-
-
-def _as_name(name: str) -> exp.TableAlias:
-    """An alias as it is written."""
-    return exp.TableAlias(this=exp.to_identifier(name, quoted=True))
 
 
 def _ordinal(node: exp.Expr, names: Sequence[str]) -> int | None:
@@ -423,10 +401,10 @@ def _first_of_each(
         this=exp.Anonymous(this="ROW_NUMBER"), partition_by=groups, order=sorting.copy()
     )
     inner = built.copy()
-    inner.append("expressions", exp.alias_(rank, _RANK, quoted=True))
+    inner.append("expressions", named(rank, _RANK))
     outer_keys = []
     for index, each in enumerate(sorting.expressions):
-        inner.append("expressions", exp.alias_(each.this.copy(), f"{_ORDER}{index}", quoted=True))
+        inner.append("expressions", named(each.this.copy(), f"{_ORDER}{index}"))
         outer_keys.append(ordered_by(exp.column(f"{_ORDER}{index}", quoted=True), each))
     clause = inner.args.get("with_")
     inner.set("with_", None)
@@ -434,7 +412,7 @@ def _first_of_each(
     outer = exp.Select(
         with_=clause,
         expressions=[exp.column(name, quoted=True) for name in names],
-        from_=exp.From(this=exp.Subquery(this=inner, alias=_as_name("ranked"))),
+        from_=_from(inner, "ranked"),
         where=exp.Where(this=first),
         order=exp.Order(expressions=outer_keys),
     )
