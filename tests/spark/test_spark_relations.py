@@ -210,7 +210,7 @@ def test_a_file_that_goes_while_it_is_read_is_an_error_and_the_question_is_repea
     with pytest.raises(ArchiveError, match="the archive has changed"):
         broken()
     archive(place.url, place.archive, HALF, LINE)
-    plain = bulk_sql._result
+    plain = bulk_sql.collected
     goes = iter([True, False])
 
     def result(*given: object) -> SqlResult:
@@ -219,7 +219,7 @@ def test_a_file_that_goes_while_it_is_read_is_an_error_and_the_question_is_repea
             restore(place.url, place.archive, first.name, LINE)
         return plain(*given)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(bulk_sql, "_result", result)
+    monkeypatch.setattr(bulk_sql, "collected", result)
     assert ask(spark, place, VIEWS, prepared, row_limit=10) == recorded[0]
     assert next(goes, None) is None
     archive(place.url, place.archive, HALF, LINE)

@@ -85,7 +85,7 @@ def _stage(
             except QueryError as error:
                 raise SettingsError(f"queries: '{name}': {error}") from None
     sources = frozenset(_source(name, queries) for name in head.from_)
-    key = _property(head.key, [settings, own], schema) if head.key else None
+    key = _property(head.key, [settings, own], ontology.schema) if head.key else None
     return Stage(head.name, sources, key, deployment, texts)
 
 
