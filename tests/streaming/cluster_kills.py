@@ -29,7 +29,6 @@ import psycopg2
 import pyspark
 
 from sensorstream.app.control.wiring import read_deployment
-from sensorstream.history.effects_writer import Writes
 from sensorstream.history.journal_rows import journal_rows, record_of
 from sensorstream.history.open_history import open_history
 from sensorstream.settings.settings import HistorySettings, Settings
@@ -37,8 +36,8 @@ from sensorstream.spark.launch import java_home
 from tests.databases import execute, make_views
 from tests.inputs.mqtt_brokers import free_port
 from tests.streaming.conftest import seen, write_deployment
-from tests.streaming.test_keyed_engines import of_one_engine
-from tests.streaming.test_spark_stream import RELATIONS, rows, write
+from tests.streaming.stand_in import of_one_engine, write
+from tests.streaming.test_spark_stream import RELATIONS, rows
 
 CAMERAS: Final = ("north", "south", "east", "west")
 SPARK: Final = Path(pyspark.__file__).parent
@@ -232,7 +231,7 @@ def compare(settings: Settings, url: str, stack: ExitStack, count: int) -> None:
     deployment = read_deployment(settings)
     other = HistorySettings(folder=settings.history.folder.parent / "expected")
     expected = open_history(other, stack)
-    write(expected, records, Writes.ALL, of_one_engine(deployment, records))
+    write(expected, records, of_one_engine(deployment, records))
     make_views(expected, deployment.ontology.schema)
     for relation in RELATIONS:
         assert rows(url, relation) == rows(expected, relation), relation

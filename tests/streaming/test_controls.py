@@ -9,17 +9,16 @@ from pathlib import Path
 
 from sensorstream.app.control.wiring import read_deployment
 from sensorstream.history.journal_rows import JournalRow, journal_rows
-from sensorstream.history.store import PostgresStore
 from sensorstream.journal.records import Effects, Record
 from sensorstream.journal.registration import RegisterQuery
 from sensorstream.model.events import Alert, Status
-from sensorstream.model.timeline import Timeline
 from sensorstream.settings.settings import Settings, ShapeSettings
 from sensorstream.shapes.shape_compiler import compile_shapes
 from sensorstream.shapes.shape_graph import read_shapes
 from sensorstream.streaming.engine_host import EngineHost
 from sensorstream.streaming.worker_messages import Done, EnginePlace, Work, pack
 from tests.streaming.conftest import seen
+from tests.streaming.stand_in import write
 
 QUERY = b"PREFIX : <http://example.org/t#> SELECT ?p ?x { ?p :x ?x }"
 
@@ -46,8 +45,7 @@ def test_every_engine_reports_under_ids_of_its_own_and_the_entry_has_one_status(
         record(7, b"", "where", "query-end"),
         record(8, seen("south", 8, (3, 1)), "south"),
     ]
-    with PostgresStore.open(database, Timeline.INTEGER) as store:
-        store.append(entries)
+    write(database, entries)
     one, two, three, four, five, six, seven, eight = journal_rows(database, 0)
     host = EngineHost(read_deployment(settings), database)
     place, before = take(host, "=north", None, [one], 0)
@@ -84,8 +82,7 @@ def test_a_query_that_is_put_again_reports_by_its_new_text_in_every_engine(
         put(7, QUERY),
         *(record(n, seen("north", n, (n, 5)), "north") for n in (8, 9)),
     ]
-    with PostgresStore.open(database, Timeline.INTEGER) as store:
-        store.append(entries)
+    write(database, entries)
     rows = [each for each in journal_rows(database, 0) if each[0] not in (1, 4, 7)]
     host = EngineHost(read_deployment(settings), database)
     _, north = take(host, "=north", None, rows, 7)
@@ -119,8 +116,7 @@ def test_the_shapes_of_each_engine_begin_with_what_it_has_and_end_with_their_tex
         record(7, seen("north", 7, (4, 1)), "north"),
         record(8, seen("south", 8, (5, 1)), "south"),
     ]
-    with PostgresStore.open(database, Timeline.INTEGER) as store:
-        store.append(entries)
+    write(database, entries)
     rows = list(journal_rows(database, 0))
     # What is at the door is known from the shapes, too: all engines read them.
     door = EngineHost(read_deployment(shaped), database)

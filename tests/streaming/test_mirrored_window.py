@@ -27,9 +27,8 @@ from sensorstream.model.timeline import Timeline
 from sensorstream.model.waits import Waits
 from sensorstream.settings.settings import Settings, WindowSettings
 from tests.databases import execute
-from tests.streaming.conftest import ONTOLOGY, START, seen, write_deployment
-from tests.streaming.test_keyed_engines import RULE_SET, Keys
-from tests.streaming.test_passing_time import passed
+from tests.streaming.conftest import ONTOLOGY, RULE_SET, often, seen, write_deployment
+from tests.streaming.stand_in import Keys, entry, passed
 
 SHARED = """
 mapping told
@@ -57,7 +56,7 @@ WINDOWS = {
 def deployment(request: Any, tmp_path_factory: pytest.TempPathFactory) -> Deployment:
     """Deployments with windows of all kinds; individuals of one name may be in two of them."""
     folder = tmp_path_factory.mktemp("mirrored")
-    settings = write_deployment(folder)
+    settings = often(write_deployment(folder))
     (folder / "met.ru").write_text(RULE_SET)
     (folder / "t.ttl").write_text(
         f"{ONTOLOGY} :by a owl:DatatypeProperty . :near a owl:ObjectProperty ; rdfs:range :Place . "
@@ -72,7 +71,6 @@ def deployment(request: Any, tmp_path_factory: pytest.TempPathFactory) -> Deploy
             window=WINDOWS.get(request.param, WINDOWS["by time"]),
             time=replace(settings.time, lateness="3" if request.param == "late" else ""),
             reasoning=replace(settings.reasoning, profile="rdfs, met.ru" if ruled else "plain"),
-            history=replace(settings.history, checkpoint_every=4),
         )
     )
 
@@ -100,7 +98,7 @@ def rows_of(batches: Sequence[Sequence[Any]]) -> Iterator[list[JournalRow]]:
                 content = f"<told who='{what[0]}' at='{time}' x='{what[1]}'/>".encode()
             elif what:
                 content = seen("cam", time, *what)
-            rows.append((seq, f"m{seq}", source, START, seq, content, None, "message", False, ""))
+            rows.append(entry(seq, content, source))
         seq += 1
         rows.append(passed(seq, time, received=seq))
         yield rows

@@ -8,24 +8,14 @@ from pathlib import Path
 
 from sensorstream.app.application import Application
 from sensorstream.app.control.wiring import read_deployment
-from sensorstream.history.effects_writer import Writes
 from sensorstream.history.journal_rows import journal_rows, record_of
 from sensorstream.journal.records import Record
 from sensorstream.settings.settings import Settings
 from sensorstream.settings.settings_file import load_settings
 from tests.databases import make_views
-from tests.streaming.conftest import seen, write_deployment
-from tests.streaming.test_keyed_engines import of_one_engine
-from tests.streaming.test_spark_stream import (
-    finished,
-    killed,
-    raised,
-    rows,
-    started,
-    stored,
-    write,
-)
-from tests.streaming.test_why import on_spark
+from tests.streaming.conftest import edit, on_spark, seen, write_deployment
+from tests.streaming.stand_in import of_one_engine, write
+from tests.streaming.test_spark_stream import finished, killed, raised, rows, started, stored
 
 ENTAILED = """
 :by a owl:ObjectProperty ; rdfs:range :Camera . :Camera a owl:Class .
@@ -63,7 +53,8 @@ def ruled(folder: Path, more: str) -> Settings:
     """The deployment with OWL 2 RL and rules of its own; each camera is an individual."""
     settings = write_deployment(folder, more)
     (folder / "own.ru").write_text(OWN)
-    for name, old, new in (
+    edit(
+        folder,
         ("t.ttl", ":x a owl", ENTAILED + ":x a owl"),
         (
             "t.rules",
@@ -72,10 +63,7 @@ def ruled(folder: Path, more: str) -> Settings:
         ),
         ("t.rules", "rule far", COUNTED + "\nrule far"),
         ("sensorstream.toml", 'profile = "plain"', 'profile = "owl2rl, own.ru"'),
-    ):
-        text = (folder / name).read_text()
-        assert old in text
-        (folder / name).write_text(text.replace(old, new, 1))
+    )
     return load_settings(settings.path, {})
 
 
@@ -98,7 +86,7 @@ def test_rule_sets_and_changed_rules_do_on_spark_what_they_do_in_a_server_over_a
     settings = ruled(tmp_path, more)
     deployment = read_deployment(settings)
     records = people(record, 40)
-    write(url, records[:20], Writes.JOURNAL, None)
+    write(url, records[:20])
     finished(started(settings, "--once"))
     command = started(settings)
     with Application.open(on_spark(settings, url)) as server:
@@ -118,7 +106,7 @@ def test_rule_sets_and_changed_rules_do_on_spark_what_they_do_in_a_server_over_a
     killed(command)
     journal = [replace(record_of(row), status=None) for row in journal_rows(url, 0)]
     assert [each.seq for each in journal if each.kind == "rules"] == [26, 27, 38]
-    write(expected, journal, Writes.ALL, of_one_engine(deployment, journal))
+    write(expected, journal, of_one_engine(deployment, journal))
 
     make_views(expected, deployment.ontology.schema)
     for relation in ("individuals", "statements", "far", "x"):
