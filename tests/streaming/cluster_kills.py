@@ -33,11 +33,11 @@ from sensorstream.history.journal_rows import journal_rows, record_of
 from sensorstream.history.open_history import open_history
 from sensorstream.settings.settings import HistorySettings, Settings
 from sensorstream.spark.launch import java_home
-from tests.databases import execute, make_views
+from tests.databases import execute
 from tests.inputs.mqtt_brokers import free_port
 from tests.streaming.conftest import seen, write_deployment
 from tests.streaming.stand_in import of_one_engine, write
-from tests.streaming.test_spark_stream import RELATIONS, rows
+from tests.streaming.test_spark_stream import RELATIONS, check_same
 
 CAMERAS: Final = ("north", "south", "east", "west")
 SPARK: Final = Path(pyspark.__file__).parent
@@ -232,9 +232,7 @@ def compare(settings: Settings, url: str, stack: ExitStack, count: int) -> None:
     other = HistorySettings(folder=settings.history.folder.parent / "expected")
     expected = open_history(other, stack)
     write(expected, records, of_one_engine(deployment, records))
-    make_views(expected, deployment.ontology.schema)
-    for relation in RELATIONS:
-        assert rows(url, relation) == rows(expected, relation), relation
+    check_same(url, expected, deployment.ontology.schema, *RELATIONS)
     assert execute(url, "select count(*) = count(distinct id) from store.alerts") == [(True,)]
 
 

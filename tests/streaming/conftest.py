@@ -125,6 +125,13 @@ def by_time(settings: Settings) -> Deployment:
     return read_deployment(replace(often(settings), window=window))
 
 
+def more_rules(settings: Settings, folder: Path, text: str) -> Settings:
+    """The settings with further rules."""
+    file = folder / "more.rules"
+    file.write_text(settings.rules.files[0].read_text() + text)
+    return replace(settings, rules=replace(settings.rules, files=(file,)))
+
+
 def edit(folder: Path, *changes: tuple[str, str, str]) -> None:
     """Change a text in files of a deployment, where it comes first."""
     for name, old, new in changes:

@@ -59,12 +59,12 @@ def registered(seq: int, name: str, text: str) -> JournalRow:
 
 
 def batches(rows: list[JournalRow], cuts: set[int]) -> list[list[JournalRow]]:
-    parts: list[list[JournalRow]] = [[]]
+    found: list[list[JournalRow]] = [[]]
     for number, row in enumerate(rows):
-        if number in cuts and parts[-1]:
-            parts.append([])
-        parts[-1].append(row)
-    return parts
+        if number in cuts and found[-1]:
+            found.append([])
+        found[-1].append(row)
+    return found
 
 
 class Column:
@@ -89,8 +89,9 @@ class Column:
 class Engines:
     """Engines by key, and the state that Spark keeps of each: its columns by key and name."""
 
-    def __init__(self, deployment: Deployment, url: str = "") -> None:
-        self.deployment, self.url, self.key = deployment, url, ""
+    def __init__(self, deployment: Deployment, url: str = "", upto: int = 0) -> None:
+        """Make a host of a deployment that is in force after an entry."""
+        self.deployment, self.url, self.key, self._upto = deployment, url, "", upto
         self.state: dict[tuple[str, str], Any] = {}
         task: Any = None
         self._operator: Any = KeyedState("", task)
@@ -102,7 +103,7 @@ class Engines:
         self._begin()
 
     def _begin(self) -> None:
-        self.host = self._operator._client = EngineHost(self.deployment, self.url)
+        self.host = self._operator._client = EngineHost(self.deployment, self.url, self._upto)
 
     def lose_engines(self) -> None:
         """The process of the engines ends, and another begins."""
@@ -120,6 +121,19 @@ class Engines:
         if not commit:
             self.state = before
         return found
+
+
+def take(
+    engines: Engines, key: str, rows: Sequence[JournalRow], controls: int = 0
+) -> list[Effects]:
+    """What the engine of a key makes of its rows."""
+    row = {"key": key, "first": rows[0][0], "controls": controls, "entries": pack(rows)}
+    return parts(*engines.work([row]))
+
+
+def parts(*done: Any) -> list[Effects]:
+    """The effects in what engines have done."""
+    return [effects for each in done for effects in pickle.loads(each.effects)]
 
 
 class Said(Controls):
@@ -176,12 +190,12 @@ class Keys(Engines):
         done = self.work(given, commit=commit)
         if commit:
             self.standings |= {each.key: pickle.loads(each.standing) for each in done}
-        return [effects for each in done for effects in pickle.loads(each.effects)]
+        return parts(*done)
 
 
 def by_keys(
     deployment: Deployment,
-    parts: Sequence[Sequence[JournalRow]],
+    batches: Sequence[Sequence[JournalRow]],
     lost: Collection[int] = (),
     again: Collection[int] = (),
     edited: Deployment | None = None,
@@ -192,7 +206,7 @@ def by_keys(
     """
     keys, effects = Keys(deployment), []
     kinds: set[str] = set()
-    for number, rows in enumerate(parts):
+    for number, rows in enumerate(batches):
         if number in lost and edited is not None and kinds >= {"ontology", "rules"}:
             keys.start_again(edited)
         elif number in lost:

@@ -28,20 +28,21 @@ from sensorstream.journal.takeover import PutOntology, PutRules
 from sensorstream.model.events import Alert
 from sensorstream.model.terms import IRI
 from sensorstream.settings.settings import Settings
-from sensorstream.streaming.engine_host import EngineHost, deployment_of
+from sensorstream.streaming.engine_host import deployment_of
 from sensorstream.streaming.spark_stream import _task
 from tests.streaming.conftest import ONTOLOGY, START, seen, write_deployment
 from tests.streaming.stand_in import (
+    Engines,
     Keys,
     batches,
     by_keys,
     message,
     of_one_engine,
     passed,
+    take,
     told,
     write,
 )
-from tests.streaming.test_controls import take
 
 T: Final = "http://example.org/t#"
 SOURCES: Final = ("north", "south", "west")
@@ -331,12 +332,11 @@ def test_a_host_that_starts_later_knows_from_the_journal_what_was_in_force_when(
         changed(text, RULES[1]),
         len(deployment.ontology.triples) - 1,
     )
-    host = EngineHost(put, database, task.upto)
+    engines = Engines(put, database, task.upto)
     first, *_, last, south = journal_rows(database, 0)
     # At its place the first rules were in force: nobody was far.
-    place, before = take(host, "=north", None, [first], 0)
-    _, after = take(host, "=north", place, [last], 5)
-    _, new = take(host, "=south", None, [south], 5)
+    before = take(engines, "=north", [first])
+    after, new = take(engines, "=north", [last], 5), take(engines, "=south", [south], 5)
     alerts = [[a.key for effects in each for a in effects.alerts] for each in (before, after, new)]
     assert alerts == [[], [f"{T}north-2"], [f"{T}south-2"]]
-    host.close()
+    engines.host.close()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
 import signal
 from contextlib import closing
 from dataclasses import replace
@@ -25,7 +24,7 @@ from sensorstream.streaming.engine_host import EngineHost
 from sensorstream.streaming.host_client import HostClient
 from sensorstream.streaming.worker_messages import Done, EnginePlace, HostTask, Work, pack, unpack
 from tests.streaming.conftest import edit, hosts, seen, write_deployment
-from tests.streaming.stand_in import entry, of_one_engine, told
+from tests.streaming.stand_in import entry, of_one_engine, parts, told
 
 DEADLY = {66: "os._exit(3)", 67: "os.kill(os.getpid(), signal.SIGSEGV)", 68: "while True: pass"}
 """The values of x at which the function of the rule ends the process, or never ends."""
@@ -45,12 +44,6 @@ def deadly_deployment(folder: Path, more: str = "") -> Settings:
 def rows(*values: int, first: int = 1) -> list[JournalRow]:
     """Messages of one person, with these values."""
     return [entry(n, seen("cam", n, (n % 3, x)), "cam") for n, x in enumerate(values, first)]
-
-
-def parts(done: Done | None) -> list[Effects]:
-    assert isinstance(done, Done)
-    found: list[Effects] = pickle.loads(done.effects)
-    return found
 
 
 def without_skips(effects: Effects) -> dict[str, Any]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
 from collections.abc import Iterator, Sequence
 from multiprocessing import AuthenticationError
 from multiprocessing.connection import Client
@@ -15,12 +14,11 @@ from sensorstream.app.control.wiring import read_deployment
 from sensorstream.errors import SparkError
 from sensorstream.history.journal_rows import JournalRow, record_of
 from sensorstream.journal.entry_effects import merged
-from sensorstream.journal.records import Effects
 from sensorstream.settings.settings import Settings
 from sensorstream.streaming.host_client import HostClient
 from sensorstream.streaming.worker_messages import Done, EnginePlace, HostTask, Work, pack
 from tests.streaming.conftest import hosts, seen, serving
-from tests.streaming.stand_in import entry, of_one_engine, told
+from tests.streaming.stand_in import entry, of_one_engine, parts, told
 
 PARTITION = 3
 
@@ -68,10 +66,9 @@ def test_a_host_that_is_killed_is_replaced_and_its_engines_come_back(
     two = client.work(work("killed", one.place, second, rebuild=True, kept=[one.entries]))
     assert isinstance(two, Done)
     assert hosts(folder) != [host]
-    found: list[Effects] = [*pickle.loads(one.effects), *pickle.loads(two.effects)]
     deployment = read_deployment(settings)
     expected = of_one_engine(deployment, [record_of(row) for row in (*first, *second)])
-    assert told(merged(found)) == told(expected)
+    assert told(merged(parts(one, two))) == told(expected)
 
 
 def test_what_cannot_be_read_is_an_error_and_the_host_goes_on(client: HostClient) -> None:

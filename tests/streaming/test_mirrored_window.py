@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from contextlib import closing
+from contextlib import closing, contextmanager
 from dataclasses import replace
 from typing import Any
 
@@ -185,6 +185,17 @@ def part(name: str, message: str = "m1") -> HeldRow:
     return name.encode(), json.dumps([name, [1, 5, 5, 1, message, said], []])
 
 
+@contextmanager
+def mirrored(settings: Settings, url: str) -> Iterator[tuple[PostgresStore, WindowMirror]]:
+    """A pipeline's store, and the mirror of its windows."""
+    deployment = read_deployment(settings)
+    with (
+        PostgresStore.open(url, Timeline.INTEGER, Writes.EFFECTS) as store,
+        closing(WindowMirror(lambda: url, lambda: deployment)) as mirror,
+    ):
+        yield store, mirror
+
+
 def names(mirror: WindowMirror) -> list[str]:
     with mirror.looking() as windows:
         return sorted(each.name for each in windows.window)
@@ -213,7 +224,9 @@ def test_it_reads_what_is_new_since_the_question_before(
         stored(store, 3, a, b)
         assert names(mirror) == ["http://e/a", "http://e/b"]
         with mirror.looking() as windows:
-            assert set(windows.kb.triples(Origin.STATIC)) == set(deployment.ontology.triples)
+            assert set(windows.kb.triples(Origin.STATIC)) == set(
+                read_deployment(settings).ontology.triples
+            )
             assert windows.kb.size(Origin.STATIC_INFERRED) > 0
             assert windows.now == 3
         changed.clear()
@@ -239,11 +252,7 @@ def test_it_reads_what_is_new_since_the_question_before(
 
 
 def test_after_a_fault_on_the_way_all_is_read_again(settings: Settings, database: str) -> None:
-    deployment = read_deployment(settings)
-    with (
-        PostgresStore.open(database, Timeline.INTEGER, Writes.EFFECTS) as store,
-        closing(WindowMirror(lambda: database, lambda: deployment)) as mirror,
-    ):
+    with mirrored(settings, database) as (store, mirror):
         stored(store, 1, part("http://e/a"), (b"torn", "{"))
         with pytest.raises(json.JSONDecodeError):
             names(mirror)
@@ -254,10 +263,8 @@ def test_after_a_fault_on_the_way_all_is_read_again(settings: Settings, database
 def test_a_question_sees_history_and_windows_of_one_batch(
     settings: Settings, database: str
 ) -> None:
-    deployment = read_deployment(settings)
     with (
-        PostgresStore.open(database, Timeline.INTEGER, Writes.EFFECTS) as store,
-        closing(WindowMirror(lambda: database, lambda: deployment)) as mirror,
+        mirrored(settings, database) as (store, mirror),
         closing(connect(database)) as other,
         other.cursor() as cursor,
     ):

@@ -17,7 +17,7 @@ from sensorstream.journal.message import PassTime
 from sensorstream.journal.records import Effects
 from sensorstream.model.events import Alert, Cleared
 from sensorstream.settings.settings import Settings, TimeSettings
-from tests.streaming.conftest import often
+from tests.streaming.conftest import more_rules, often
 from tests.streaming.stand_in import (
     Keys,
     batches,
@@ -156,14 +156,11 @@ def test_messages_that_wait_are_released_when_their_sources_are_silent(settings:
 def test_a_rule_that_watches_over_time_goes_on_in_silence(
     settings: Settings, tmp_path: Any
 ) -> None:
-    file = tmp_path / "every.rules"
-    file.write_text(
-        settings.rules.files[0].read_text()
-        + '\nrule quiet\nevery "10"\nthen\n  alert info "nothing new" key "quiet"\n'
-        + '\nrule heard\non message\nthen\n  alert info "a message" key "heard"\n'
+    text = (
+        '\nrule quiet\nevery "10"\nthen\n  alert info "nothing new" key "quiet"\n'
+        '\nrule heard\non message\nthen\n  alert info "a message" key "heard"\n'
     )
-    rules = replace(settings.rules, files=(file,))
-    keys = Keys(read_deployment(replace(settings, rules=rules)))
+    keys = Keys(read_deployment(more_rules(settings, tmp_path, text)))
     first = keys.take([message(1, "north", 3, [(1, 5)])])
     assert [a.key for e in first for a in e.alerts] == ["heard"]
     assert keys.standings["=north"].waits.moved == 10
@@ -176,11 +173,8 @@ def test_a_rule_that_watches_over_time_goes_on_in_silence(
 def test_what_rules_insert_in_silence_after_a_change_has_stays_of_its_own_in_each_engine(
     settings: Settings, tmp_path: Any
 ) -> None:
-    file = tmp_path / "every.rules"
     ticks = 'rule tick\nevery "10"\nthen insert individual :tick-{new} a :Actor .\n'
-    file.write_text(settings.rules.files[0].read_text() + ticks)
-    rules = replace(settings.rules, files=(file,))
-    keys = Keys(read_deployment(replace(settings, rules=rules)))
+    keys = Keys(read_deployment(more_rules(settings, tmp_path, ticks)))
     said = [message(seq, source, 3, [(1, 5)]) for seq, source in ((1, "north"), (2, "south"))]
     keys.take([*said, registered(3, "idle", QUERY)])
     keys.take([passed(4, 25)])
@@ -218,10 +212,8 @@ then alert warning "{?p} {?last} {?now}" key "{?p}"
 @pytest.fixture(scope="module")
 def waiting(settings: Settings, tmp_path_factory: pytest.TempPathFactory) -> Deployment:
     """Rules that wait for a time, and engines that are often stored."""
-    file = tmp_path_factory.mktemp("waiting") / "waiting.rules"
-    file.write_text(settings.rules.files[0].read_text() + WAITING)
-    rules = replace(settings.rules, files=(file,))
-    return read_deployment(replace(often(settings, 3), rules=rules))
+    folder = tmp_path_factory.mktemp("waiting")
+    return read_deployment(more_rules(often(settings, 3), folder, WAITING))
 
 
 def of_time(effects: Effects) -> dict[str, Counter[tuple[str, str, int]]]:

@@ -12,10 +12,9 @@ from sensorstream.history.journal_rows import journal_rows, record_of
 from sensorstream.journal.records import Record
 from sensorstream.settings.settings import Settings
 from sensorstream.settings.settings_file import load_settings
-from tests.databases import make_views
 from tests.streaming.conftest import edit, on_spark, seen, write_deployment
 from tests.streaming.stand_in import of_one_engine, write
-from tests.streaming.test_spark_stream import finished, killed, raised, rows, started, stored
+from tests.streaming.test_spark_stream import check_same, killed, raised, rows, started, stored
 
 ENTAILED = """
 :by a owl:ObjectProperty ; rdfs:range :Camera . :Camera a owl:Class .
@@ -75,7 +74,7 @@ def people(record: Callable[..., Record], count: int) -> list[Record]:
     ]
 
 
-def test_rule_sets_and_changed_rules_do_on_spark_what_they_do_in_a_server_over_a_restart(
+def test_rule_sets_and_changed_rules_do_on_spark_what_they_do_in_a_server(
     tmp_path: Path, new_database: Callable[[], str], record: Callable[..., Record]
 ) -> None:
     url, expected = new_database(), new_database()
@@ -87,8 +86,8 @@ def test_rule_sets_and_changed_rules_do_on_spark_what_they_do_in_a_server_over_a
     deployment = read_deployment(settings)
     records = people(record, 40)
     write(url, records[:20])
-    finished(started(settings, "--once"))
     command = started(settings)
+    stored(url, 20, command)
     with Application.open(on_spark(settings, url)) as server:
         text = server.rulebook.file("t.rules").text
         # While it runs: another rule for ten messages, and then those of before.
@@ -108,9 +107,8 @@ def test_rule_sets_and_changed_rules_do_on_spark_what_they_do_in_a_server_over_a
     assert [each.seq for each in journal if each.kind == "rules"] == [26, 27, 38]
     write(expected, journal, of_one_engine(deployment, journal))
 
-    make_views(expected, deployment.ontology.schema)
-    for relation in ("individuals", "statements", "far", "x"):
-        assert rows(url, relation) == rows(expected, relation), relation
+    relations = ("individuals", "statements", "far", "x")
+    check_same(url, expected, deployment.ontology.schema, *relations)
     assert raised(url) == raised(expected)
     assert {rule for rule, *_ in raised(url)} == {"far", "counted", "close"}
     assert {time for rule, _, time, _ in raised(url) if rule == "close"} <= set(range(26, 36))

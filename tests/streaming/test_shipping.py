@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import pickle
 import shutil
 from collections.abc import Callable
 from contextlib import closing
@@ -12,13 +11,13 @@ from pathlib import Path
 from sensorstream.app.control.wiring import read_deployment, shipped, unpacked
 from sensorstream.history.journal_rows import row_of
 from sensorstream.journal.entry_effects import merged
-from sensorstream.journal.records import Effects, Record
+from sensorstream.journal.records import Record
 from sensorstream.model.events import Status
 from sensorstream.settings.settings_file import load_settings
 from sensorstream.streaming.host_client import HostClient
-from sensorstream.streaming.worker_messages import Done, HostTask, Work, pack
+from sensorstream.streaming.worker_messages import HostTask, Work, pack
 from tests.streaming.conftest import ONTOLOGY, RULES, SETTINGS, seen
-from tests.streaming.stand_in import of_one_engine, told
+from tests.streaming.stand_in import of_one_engine, parts, told
 
 SPACE = "http://example.org/t#"
 XS = "<xs:schema xmlns:xs='http://www.w3.org/2001/XMLSchema'>"
@@ -102,6 +101,4 @@ def test_a_worker_needs_none_of_the_deployments_files(
     task = HostTask(settings, "", None, b"secret", shipped=content)
     with closing(HostClient(folder, 0, task)) as client:
         done = client.work(Work("", None, 0, [pack([row_of(each) for each in records])]))
-    assert isinstance(done, Done)
-    found: list[Effects] = pickle.loads(done.effects)
-    assert told(merged(found)) == told(expected)
+    assert told(merged(parts(done))) == told(expected)

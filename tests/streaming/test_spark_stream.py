@@ -32,6 +32,7 @@ from sensorstream.history.store import PostgresStore
 from sensorstream.journal.kinds import new_record, replay
 from sensorstream.journal.message import AskEngines, PassTime
 from sensorstream.journal.records import Record
+from sensorstream.model.schema import Schema
 from sensorstream.model.timeline import Timeline
 from sensorstream.settings.settings import Settings
 from sensorstream.settings.settings_file import load_settings
@@ -66,6 +67,13 @@ def rows(url: str, relation: str) -> list[tuple[Any, ...]]:
         names = [each.name for each in cursor.description]
         same = [place for place, name in enumerate(names) if name not in DIFFERENT]
         return sorted((tuple(row[place] for place in same) for row in cursor), key=repr)
+
+
+def check_same(url: str, expected: str, schema: Schema, *relations: str) -> None:
+    """Compare views of two histories; the views of the second are made now."""
+    make_views(expected, schema)
+    for relation in relations:
+        assert rows(url, relation) == rows(expected, relation), relation
 
 
 def stored(url: str, at_least: int = 0, command: subprocess.Popen[str] | None = None) -> int:
@@ -212,9 +220,7 @@ def test_what_takes_time_does_on_spark_what_it_does_in_a_server_over_a_restart(
     assert [len(seen.kept) > 0 for _, seen in list(answers.values())[:2]] == [True, False]
     assert "?x is 20" in answers[29, "=north"][1].answer
 
-    make_views(expected, deployment.ontology.schema)
-    for relation in ("individuals", "statements", "far"):
-        assert rows(url, relation) == rows(expected, relation), relation
+    check_same(url, expected, deployment.ontology.schema, "individuals", "statements", "far")
     assert raised(url) == raised(expected)
     # Some in the stream, and each when all are silent.
     assert {rule for rule, *_ in raised(url)} == {"far", "near", "gone"}
@@ -312,7 +318,6 @@ def test_whatever_is_killed_it_stores_what_a_server_stores_each_once(
     subscribed(expected)
     write(url, records[:240])
     write(expected, records, of_one_engine(deployment, records))
-    make_views(expected, deployment.ontology.schema)
     seed = int(os.environ.get("TEST_KILL_SEED", "17"))
     rounds = int(os.environ.get("TEST_KILLS", "2"))
     dice = random.Random(seed)
@@ -347,8 +352,7 @@ def test_whatever_is_killed_it_stores_what_a_server_stores_each_once(
 
     assert stored(url) == 300, seed
     assert "entries in" in told
-    for relation in RELATIONS:
-        assert rows(url, relation) == rows(expected, relation), (relation, seed)
+    check_same(url, expected, deployment.ontology.schema, *RELATIONS)
     assert rows(url, "alerts"), "the stream raises alerts"
     assert deliveries(url) == deliveries(expected), seed
     # What the windows hold is told once, too.

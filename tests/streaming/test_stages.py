@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import pickle
 from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import closing
@@ -32,12 +31,10 @@ from sensorstream.model.terms import IRI, BlankNode, Literal
 from sensorstream.model.timeline import Timeline
 from sensorstream.settings.settings import Settings
 from sensorstream.settings.settings_file import load_settings
-from sensorstream.streaming.engine_host import EngineHost
 from sensorstream.streaming.stage_events import _parts
-from sensorstream.streaming.worker_messages import Work, pack
 from tests.databases import execute
 from tests.streaming.conftest import START
-from tests.streaming.stand_in import StandIn, entry, write
+from tests.streaming.stand_in import Engines, StandIn, entry, take, write
 from tests.streaming.test_spark_stream import finished, killed, started, stored
 
 ONTOLOGY: Final = """\
@@ -328,7 +325,7 @@ def test_an_interval_goes_on_whole_though_it_begins_before_what_came(
     long = f"PREFIX : <{C}> SELECT ?p {{ ?p a :Crowded FILTER(getDURATION() > {zero}) }}"
     deployment = read_deployment(settings)
     stage = replace(deployment.stages[0], queries={"long": long})
-    host = EngineHost(replace(deployment, stages=(stage,)), "")
+    engines = Engines(replace(deployment, stages=(stage,)))
     triples = ((IRI(f"{C}p"), rdf.TYPE, IRI(f"{C}Crowded")),)
     events = [Event(triples, 8, "", source="s"), Event(triples, 5, "", source="s", end=9)]
     events.append(Event(((IRI(f"{C}p"), rdf.TYPE, BlankNode("_:x")),), 12, "", source="s"))
@@ -336,14 +333,12 @@ def test_an_interval_goes_on_whole_though_it_begins_before_what_came(
     contents.append(contents[0].replace(b"Crowded", b"no IRI"))
     key = "building=p"
     rows = [entry(n, content, key, "event") for n, content in enumerate(contents, 1)]
-    done = host.work(Work(key, None, 0, [pack(rows)]))
-    assert done is not None
-    said = pickle.loads(done.effects)
+    said = take(engines, key, rows)
     statuses = [each.status.value for effects in said for each in effects.statuses]
     assert statuses == ["accepted"] * 3 + ["rejected"]
     found = [each for effects in said for each in effects.reports]
     assert [(each.report.time, each.report.intervals) for each in found] == [(9, [(5, 9)])]
-    host.close()
+    engines.host.close()
 
 
 def test_events_of_a_stage_that_is_gone_are_forgotten_by_the_pipeline(database: str) -> None:

@@ -22,8 +22,7 @@ from sensorstream.history.journal_rows import JournalRow, record_of
 from sensorstream.history.postgres_reader import PostgresReader
 from sensorstream.journal.records import Effects
 from sensorstream.model.events import Alert
-from sensorstream.settings.settings_file import load_settings
-from tests.streaming.conftest import on_spark, write_deployment
+from tests.streaming.conftest import more_rules, on_spark, write_deployment
 from tests.streaming.stand_in import (
     batches,
     by_keys,
@@ -60,10 +59,7 @@ def told(reasons: Reasons, effects: Effects) -> dict[tuple[str, str, int], Any]:
 
 @pytest.fixture
 def deployment(tmp_path: Path) -> Deployment:
-    write_deployment(tmp_path)
-    with (tmp_path / "t.rules").open("a") as rules:
-        rules.write(WAITING)
-    return read_deployment(load_settings(tmp_path / "sensorstream.toml", {}))
+    return read_deployment(more_rules(write_deployment(tmp_path), tmp_path, WAITING))
 
 
 def test_why_is_answered_as_by_a_server_with_one_engine(
