@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime
 from threading import Event
-from typing import Any
 
-import httpx
 import pytest
 from prometheus_client import CollectorRegistry
 
@@ -40,8 +37,8 @@ from sensorstream.journal.records import Effects, MessageStatus
 from sensorstream.model.events import Status
 from sensorstream.model.timeline import Timeline
 from sensorstream.model.waits import Waits
-from sensorstream.server.web_application import create_app
 from sensorstream.settings.settings import PipelineSettings, ReasoningSettings, Settings
+from tests.asking import Ask, asking
 from tests.waiting import eventually
 
 QUERY = """\
@@ -61,16 +58,9 @@ def application(
 
 
 @pytest.fixture
-def client(application: Application) -> Callable[..., httpx.Response]:
+def client(application: Application) -> Ask:
     """Asks the server of the application."""
-    app = create_app(application)
-
-    async def ask(path: str, method: str = "GET", **options: Any) -> httpx.Response:
-        transport = httpx.ASGITransport(app)
-        async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as asked:
-            return await asked.request(method, path, **options)
-
-    return lambda *asked, **options: asyncio.run(ask(*asked, **options))
+    return asking(application)
 
 
 def test_a_message_is_journalled_and_not_applied(application: Application) -> None:
@@ -84,14 +74,9 @@ def test_a_message_is_journalled_and_not_applied(application: Application) -> No
         application.submit(b"<no", "cam").result(300)
 
 
-def test_over_http_the_answer_is_202(application: Application) -> None:
-    async def post() -> httpx.Response:
-        transport = httpx.ASGITransport(create_app(application))
-        async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
-            xml = {"Content-Type": "application/xml"}
-            return await client.post("/messages", content=PAPER_MESSAGE, headers=xml)
-
-    answer = asyncio.run(post())
+def test_over_http_the_answer_is_202(client: Ask) -> None:
+    xml = {"Content-Type": "application/xml"}
+    answer = client("/messages", "POST", content=PAPER_MESSAGE, headers=xml)
     assert answer.status_code == 202
     assert answer.json()["status"] == "journalled"
 
@@ -106,7 +91,7 @@ def test_what_needs_an_engine_is_refused(application: Application) -> None:
 
 
 def test_each_resource_answers_or_says_that_the_engines_are_elsewhere(
-    application: Application, client: Callable[..., httpx.Response]
+    application: Application, client: Ask
 ) -> None:
     application.queries.register(QUERY, "people")
     for path in (
@@ -139,7 +124,7 @@ def test_each_resource_answers_or_says_that_the_engines_are_elsewhere(
 
 
 def test_queries_webhooks_and_rules_are_put_and_restored(
-    client: Callable[..., httpx.Response],
+    client: Ask,
 ) -> None:
     (file,) = client("/rules").json()["files"]
     sent = {"content-type": "application/sparql-query"}

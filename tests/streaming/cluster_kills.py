@@ -29,16 +29,15 @@ import psycopg2
 import pyspark
 
 from sensorstream.app.control.wiring import read_deployment
-from sensorstream.history.effects_writer import Writes
 from sensorstream.history.journal_rows import journal_rows, record_of
 from sensorstream.history.open_history import open_history
 from sensorstream.settings.settings import HistorySettings, Settings
 from sensorstream.spark.launch import java_home
-from tests.databases import execute, make_views
+from tests.databases import execute
 from tests.inputs.mqtt_brokers import free_port
 from tests.streaming.conftest import seen, write_deployment
-from tests.streaming.test_keyed_engines import of_one_engine
-from tests.streaming.test_spark_stream import RELATIONS, rows, write
+from tests.streaming.stand_in import of_one_engine, write
+from tests.streaming.test_spark_stream import RELATIONS, check_same
 
 CAMERAS: Final = ("north", "south", "east", "west")
 SPARK: Final = Path(pyspark.__file__).parent
@@ -232,10 +231,8 @@ def compare(settings: Settings, url: str, stack: ExitStack, count: int) -> None:
     deployment = read_deployment(settings)
     other = HistorySettings(folder=settings.history.folder.parent / "expected")
     expected = open_history(other, stack)
-    write(expected, records, Writes.ALL, of_one_engine(deployment, records))
-    make_views(expected, deployment.ontology.schema)
-    for relation in RELATIONS:
-        assert rows(url, relation) == rows(expected, relation), relation
+    write(expected, records, of_one_engine(deployment, records))
+    check_same(url, expected, deployment.ontology.schema, *RELATIONS)
     assert execute(url, "select count(*) = count(distinct id) from store.alerts") == [(True,)]
 
 

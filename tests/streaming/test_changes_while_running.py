@@ -29,13 +29,20 @@ from sensorstream.journal.takeover import PutOntology, PutRules
 from sensorstream.model.events import Alert
 from sensorstream.model.terms import IRI
 from sensorstream.settings.settings import Settings
-from sensorstream.streaming.engine_host import EngineHost
 from tests.streaming.conftest import ONTOLOGY, START, seen, write_deployment
-from tests.streaming.test_controls import take
-from tests.streaming.test_keyed_engines import Keys, of_one_engine, ruled, told
-from tests.streaming.test_passing_time import batches, passed
+from tests.streaming.stand_in import (
+    Engines,
+    Keys,
+    batches,
+    by_keys,
+    message,
+    of_one_engine,
+    passed,
+    take,
+    told,
+    write,
+)
 
-__all__ = ["ruled"]
 T: Final = "http://example.org/t#"
 SOURCES: Final = ("north", "south", "west")
 OTHER: Final = (":Human a owl:Class ; rdfs:subClassOf :Actor .", ":Human a owl:Class .")
@@ -89,8 +96,7 @@ class Journal:
 
     def say(self, source: str, people: Sequence[tuple[int, int]]) -> None:
         seq = len(self.rows) + 1
-        content = seen(source, seq, *people)
-        self.rows.append((seq, f"m{seq}", source, START, seq, content, None, "message", False, ""))
+        self.rows.append(message(seq, source, seq, people))
 
     def put(self, entry: Entry) -> None:
         seq = len(self.rows) + 1
@@ -130,28 +136,6 @@ class Journal:
                 self.say(source, [(100 + turn, 1)])
         last = len(self.rows)
         self.rows.append(passed(last + 1, last + 1, received=1000))
-
-
-def by_keys(
-    deployment: Deployment,
-    parts: Sequence[Sequence[JournalRow]],
-    lost: set[int],
-    again: set[int],
-    edited: Deployment | None = None,
-) -> Effects:
-    keys, effects = Keys(deployment), []
-    kinds: set[str] = set()
-    for number, rows in enumerate(parts):
-        if number in lost and edited is not None and kinds >= {"ontology", "rules"}:
-            keys.start_again(edited)
-        elif number in lost:
-            keys.lose_engines()
-        kinds |= {row[7] for row in rows}
-        if number in again:
-            keys.take(rows, commit=False)
-        effects += keys.take(rows)
-    keys.host.close()
-    return merged(effects)
 
 
 def said(effects: Effects) -> dict[str, Any]:
@@ -204,13 +188,6 @@ def check(
     expected = said(replace(apart, statuses=found.statuses))
     assert said(found) == expected
     return found
-
-
-@pytest.fixture(scope="module")
-def frugal(settings: Settings) -> Deployment:
-    """Checkpoints come often."""
-    often = replace(settings.history, checkpoint_every=4)
-    return read_deployment(replace(settings, history=often))
 
 
 @profile(max_examples=25, deadline=None)
@@ -328,7 +305,7 @@ def test_rules_that_cannot_be_compiled_here_stop_the_pipeline_and_change_nothing
         keys.take(journal.rows[1:])
     # 'sensorstream journal skip' is the way out.
     skipped = [(*row[:6], "skipped", *row[7:]) if row[0] == 3 else row for row in journal.rows]
-    keys._rows[:] = skipped
+    keys.rows[:] = skipped
     keys.lose_engines()
     keys.take(skipped[1:])
     keys.host.close()
@@ -345,20 +322,19 @@ def test_a_host_that_starts_later_knows_from_the_journal_what_was_in_force_when(
     journal.ontology(1)
     journal.say("north", [(2, 60)])
     journal.say("south", [(2, 60)])
+    write(database, list(map(record_of, journal.rows)))
     with PostgresStore.open(database, settings.time.timeline) as store:
-        store.append(list(map(record_of, journal.rows)))
         put, _ = in_force(settings, read_files(settings), store, 7)
         assert store.last_seq() == 7
     assert (put.texts["t.rules"], len(put.ontology.triples)) == (
         changed(text, RULES[1]),
         len(deployment.ontology.triples) - 1,
     )
-    host = EngineHost(put, database, 7)
+    engines = Engines(put, database, 7)
     first, *_, last, south = journal_rows(database, 0)
     # At its place the first rules were in force: nobody was far.
-    place, before = take(host, "=north", None, [first], 0)
-    _, after = take(host, "=north", place, [last], 5)
-    _, new = take(host, "=south", None, [south], 5)
+    before = take(engines, "=north", [first])
+    after, new = take(engines, "=north", [last], 5), take(engines, "=south", [south], 5)
     alerts = [[a.key for effects in each for a in effects.alerts] for each in (before, after, new)]
     assert alerts == [[], [f"{T}north-2"], [f"{T}south-2"]]
-    host.close()
+    engines.host.close()

@@ -2,35 +2,22 @@
 
 from __future__ import annotations
 
-import pickle
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 from sensorstream.app.control.wiring import read_deployment
-from sensorstream.history.journal_rows import JournalRow, journal_rows
-from sensorstream.history.store import PostgresStore
+from sensorstream.history.journal_rows import journal_rows
 from sensorstream.journal.records import Effects, Record
 from sensorstream.journal.registration import RegisterQuery
 from sensorstream.model.events import Alert, Status
-from sensorstream.model.timeline import Timeline
 from sensorstream.settings.settings import Settings, ShapeSettings
 from sensorstream.shapes.shape_compiler import compile_shapes
 from sensorstream.shapes.shape_graph import read_shapes
-from sensorstream.streaming.engine_host import EngineHost
-from sensorstream.streaming.worker_messages import Done, EnginePlace, Work, pack
 from tests.streaming.conftest import seen
+from tests.streaming.stand_in import Engines, take, write
 
 QUERY = b"PREFIX : <http://example.org/t#> SELECT ?p ?x { ?p :x ?x }"
-
-
-def take(
-    host: EngineHost, key: str, place: EnginePlace | None, rows: Sequence[JournalRow], controls: int
-) -> tuple[EnginePlace, list[Effects]]:
-    """What the engine of a key makes of its rows."""
-    done = host.work(Work(key, place, controls, [pack(rows)]))
-    assert isinstance(done, Done)
-    return done.place, pickle.loads(done.effects)
 
 
 def test_every_engine_reports_under_ids_of_its_own_and_the_entry_has_one_status(
@@ -46,15 +33,14 @@ def test_every_engine_reports_under_ids_of_its_own_and_the_entry_has_one_status(
         record(7, b"", "where", "query-end"),
         record(8, seen("south", 8, (3, 1)), "south"),
     ]
-    with PostgresStore.open(database, Timeline.INTEGER) as store:
-        store.append(entries)
+    write(database, entries)
     one, two, three, four, five, six, seven, eight = journal_rows(database, 0)
-    host = EngineHost(read_deployment(settings), database)
-    place, before = take(host, "=north", None, [one], 0)
-    _, north = take(host, "=north", place, [three, five], 7)
-    _, south = take(host, "=south", None, [four, six, eight], 7)
-    _, control = take(host, "", None, [two, seven], 7)
-    host.close()
+    engines = Engines(read_deployment(settings), database)
+    before = take(engines, "=north", [one])
+    north = take(engines, "=north", [three, five], 7)
+    south = take(engines, "=south", [four, six, eight], 7)
+    control = take(engines, "", [two, seven], 7)
+    engines.host.close()
 
     reports = [each for effects in (*north, *south) for each in effects.reports]
     assert {each.entry for each in reports} == {"m2.1", "m2.4"}
@@ -84,12 +70,11 @@ def test_a_query_that_is_put_again_reports_by_its_new_text_in_every_engine(
         put(7, QUERY),
         *(record(n, seen("north", n, (n, 5)), "north") for n in (8, 9)),
     ]
-    with PostgresStore.open(database, Timeline.INTEGER) as store:
-        store.append(entries)
+    write(database, entries)
     rows = [each for each in journal_rows(database, 0) if each[0] not in (1, 4, 7)]
-    host = EngineHost(read_deployment(settings), database)
-    _, north = take(host, "=north", None, rows, 7)
-    host.close()
+    engines = Engines(read_deployment(settings), database)
+    north = take(engines, "=north", rows, 7)
+    engines.host.close()
     said = {(r.entry, "#Human" in str(r.report)) for effects in north for r in effects.reports}
     assert said == {("m1.2", False), ("m4.2", True), ("m7.2", False)}
 
@@ -119,19 +104,18 @@ def test_the_shapes_of_each_engine_begin_with_what_it_has_and_end_with_their_tex
         record(7, seen("north", 7, (4, 1)), "north"),
         record(8, seen("south", 8, (5, 1)), "south"),
     ]
-    with PostgresStore.open(database, Timeline.INTEGER) as store:
-        store.append(entries)
+    write(database, entries)
     rows = list(journal_rows(database, 0))
     # What is at the door is known from the shapes, too: all engines read them.
-    door = EngineHost(read_deployment(shaped), database)
-    _, (refused,) = take(door, "=north", None, rows[:1], 0)
-    door.close()
+    door = Engines(read_deployment(shaped), database)
+    (refused,) = take(door, "=north", rows[:1])
+    door.host.close()
     assert [each.status for each in refused.statuses] == [Status.REJECTED]
-    host = EngineHost(read_deployment(settings), database)
-    _, north = take(host, "=north", None, [rows[0], rows[1], rows[6]], 8)
-    _, south = take(host, "=south", None, [rows[3], rows[5], rows[7]], 8)
-    _, control = take(host, "", None, [rows[2], rows[4]], 8)
-    host.close()
+    engines = Engines(read_deployment(settings), database)
+    north = take(engines, "=north", [rows[0], rows[1], rows[6]], 8)
+    south = take(engines, "=south", [rows[3], rows[5], rows[7]], 8)
+    control = take(engines, "", [rows[2], rows[4]], 8)
+    engines.host.close()
 
     def told(effects: list[Effects]) -> list[tuple[bool, str | None]]:
         return [

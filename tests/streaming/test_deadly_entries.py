@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import pickle
 import signal
-import tempfile
 import time
-from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -30,9 +27,8 @@ from sensorstream.streaming.engine_host import EngineHost
 from sensorstream.streaming.host_client import HostClient
 from sensorstream.streaming.keyed_engine import Controls, KeyedEngine
 from sensorstream.streaming.worker_messages import Done, EnginePlace, HostTask, Work, pack, unpack
-from tests.streaming.conftest import START, seen, write_deployment
-from tests.streaming.test_host_client import hosts
-from tests.streaming.test_keyed_engines import of_one_engine, told
+from tests.streaming.conftest import START, edit, hosts, seen, write_deployment
+from tests.streaming.stand_in import entry, of_one_engine, parts, told
 
 DEADLY = {66: "os._exit(3)", 67: "os.kill(os.getpid(), signal.SIGSEGV)", 68: "while True: pass"}
 """The values of x at which the function of the rule ends the process, or never ends."""
@@ -45,32 +41,13 @@ def deadly_deployment(folder: Path, more: str = "") -> Settings:
     """A deployment whose mapping rule calls the function."""
     write_deployment(folder, f'[functions]\nfiles = ["safe.py"]\n{more}')
     (folder / "safe.py").write_text(f"{CODE}    return text\n")
-    rules = (folder / "t.rules").read_text()
-    (folder / "t.rules").write_text(rules.replace("$person/@x}", "$person/@x |> safe}"))
+    edit(folder, ("t.rules", "$person/@x}", "$person/@x |> safe}"))
     return load_settings(folder / "sensorstream.toml", {})
-
-
-@pytest.fixture
-def folder() -> Iterator[Path]:
-    """A short path: that of a socket has a hundred letters at most."""
-    with tempfile.TemporaryDirectory(prefix="deadly-") as name:
-        yield Path(name)
-        for each in hosts(Path(name)):
-            each.kill()
 
 
 def rows(*values: int, first: int = 1) -> list[JournalRow]:
     """Messages of one person, with these values."""
-    return [
-        (n, f"m{n}", "cam", START, n, seen("cam", n, (n % 3, x)), None, "message", False, "")
-        for n, x in enumerate(values, first)
-    ]
-
-
-def parts(done: Done | None) -> list[Effects]:
-    assert isinstance(done, Done)
-    found: list[Effects] = pickle.loads(done.effects)
-    return found
+    return [entry(n, seen("cam", n, (n % 3, x)), "cam") for n, x in enumerate(values, first)]
 
 
 def without_skips(effects: Effects) -> dict[str, Any]:
@@ -86,14 +63,14 @@ def test_what_ends_the_process_or_never_ends_is_skipped_and_told(
     settings = deadly_deployment(tmp_path, "[limits]\nentry_seconds = 0.4\n")
     said = rows(80, 66, 67, 75, 10, 68, 90, 20)
     # A fault of the program is no better.
-    said.append((9, "m9", "", START, 9, b"no time", None, "time", False, ""))
+    said.append(entry(9, b"no time", kind="time"))
     task = HostTask(settings, "", b"secret")
     with closing(HostClient(folder, 0, task)) as client:
         done = client.work(Work("=cam", None, 0, [pack(said)]))
         found = merged(parts(done))
         assert isinstance(done, Done)
         # Another host rebuilds the engine without them.
-        (host,) = [each for each in hosts(folder) if not each.children()]
+        (host,) = hosts(folder)
         host.send_signal(signal.SIGKILL)
         host.wait()
         later = rows(85, first=10)

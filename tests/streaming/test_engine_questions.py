@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 import io
 import os
 import pickle
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
@@ -20,16 +20,13 @@ from sensorstream.app.application import Application
 from sensorstream.app.control.wiring import Deployment, read_deployment
 from sensorstream.app.questions import engine_questions
 from sensorstream.app.questions.engine_questions import _Plain
-from sensorstream.history.effects_writer import Writes
-from sensorstream.history.store import PostgresStore
 from sensorstream.journal.message import AskEngines
 from sensorstream.journal.records import Record
-from sensorstream.model.timeline import Timeline
-from sensorstream.server.web_application import create_app
-from sensorstream.settings.settings import PipelineSettings, Settings
+from sensorstream.settings.settings import Settings
+from tests.asking import Ask, asking
 from tests.databases import execute
-from tests.streaming.conftest import seen, write_deployment
-from tests.streaming.stand_in import running, standing_in
+from tests.streaming.conftest import on_spark, seen, write_deployment
+from tests.streaming.stand_in import StandIn, running, write
 from tests.waiting import eventually
 
 T: Final = "http://example.org/t#"
@@ -37,18 +34,6 @@ QUERY: Final = f"PREFIX : <{T}> SELECT ?p ?x {{ ?p a :Actor ; :x ?x }}"
 GRAPH: Final = f"PREFIX : <{T}> CONSTRUCT {{ ?p a :Far }} WHERE {{ ?p :x ?x FILTER(?x > 50) }}"
 NORTH: Final = [seen("north", 1, (1, 20)), seen("north", 2, (2, 60)), seen("north", 3, (1, 30))]
 SOUTH: Final = [seen("south", 4, (7, 90)), seen("south", 5, (8, 10))]
-Ask = Callable[..., httpx.Response]
-
-
-def asking(server: Application) -> Ask:
-    app = create_app(server)
-
-    async def ask(path: str, method: str = "GET", **options: Any) -> httpx.Response:
-        transport = httpx.ASGITransport(app)
-        async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
-            return await client.request(method, path, **options)
-
-    return lambda *asked, **options: asyncio.run(ask(*asked, **options))
 
 
 def begun(server: Application) -> Ask:
@@ -68,10 +53,6 @@ def deployment(tmp_path: Path) -> Deployment:
 
 def at(settings: Settings, url: str) -> Settings:
     return replace(settings, history=replace(settings.history, url=url))
-
-
-def on_spark(settings: Settings, url: str) -> Settings:
-    return replace(at(settings, url), pipeline=PipelineSettings(runner="spark"))
 
 
 @pytest.fixture
@@ -218,6 +199,11 @@ def asked_at(record: Callable[..., Record]) -> Callable[..., Record]:
     return make
 
 
+def kept(spark: StandIn) -> dict[tuple[str, str], Any]:
+    """The state of all keys, but for the places of the engines."""
+    return {column: each for column, each in spark.state.items() if column[1] != "place"}
+
+
 def answers(url: str) -> list[tuple[int, str]]:
     found = execute(url, "select entry, key from store.answers order by entry, key")
     return [(entry, key) for entry, key in found]
@@ -230,45 +216,35 @@ def test_a_question_is_answered_once_by_those_it_asks(
     asked_at: Callable[..., Record],
 ) -> None:
     query = record(1, QUERY.encode(), "who", "query")
-    with (
-        PostgresStore.open(database, Timeline.INTEGER) as journal,
-    ):
-        journal.append(
-            [query, *(record(n, seen("c", n, (n, n)), f"cam{n % 3}") for n in range(2, 8))]
-        )
-    with standing_in(deployment, database) as spark:
+    first = [record(n, seen("c", n, (n, n)), f"cam{n % 3}") for n in range(2, 8)]
+    write(database, [query, *first])
+    with closing(StandIn(deployment, database)) as spark:
         assert spark.batch() == ["", "=cam0", "=cam1", "=cam2"]
-        append(database, asked_at(8, "=cam1"))
-        before = dict(spark.state)
-        assert spark.batch(commit=False) == ["", "=cam1"]
+        write(database, [asked_at(8, "=cam1")])
+        before = kept(spark)
+        assert spark.batch(forgets=True) == ["", "=cam1"]
         assert answers(database) == [(8, "=cam1")]
         # Spark repeats the batch after a crash, with engines that are rebuilt.
         spark.lose_engines()
         assert spark.batch() == ["", "=cam1"]
         assert answers(database) == [(8, "=cam1")]
-        assert spark.state["=cam1"][1:] == before["=cam1"][1:], "nothing is kept of a question"
-        assert spark.state[""][1:] == before[""][1:]
-        append(database, asked_at(9), record(10, seen("c", 10, (1, 1)), "cam9"))
-        append(database, record(11, seen("c", 11, (1, 1)), "cam2"))
+        assert kept(spark) == before, "nothing is kept of a question"
+        others = [record(n, seen("c", n, (1, 1)), f"cam{of}") for n, of in ((10, 9), (11, 2))]
+        write(database, [asked_at(9), *others])
         spark.lose_engines()
         assert spark.batch() == ["", "=cam0", "=cam1", "=cam2", "=cam9"]
         assert answers(database) == [(8, "=cam1"), (9, "=cam0"), (9, "=cam1"), (9, "=cam2")]
-        append(database, asked_at(12, "=none"), asked_at(13, "=cam0", age=700))
+        write(database, [asked_at(12, "=none"), asked_at(13, "=cam0", age=700)])
         assert spark.batch() == [""], "whoever asked so long ago has gone"
         assert len(answers(database)) == 4
         execute(database, "update store.answers set stored_at = now() - interval '11 minutes'")
-        append(database, asked_at(14, "=cam2"))
+        write(database, [asked_at(14, "=cam2")])
         spark.batch()
         assert answers(database) == [(14, "=cam2")]
         assert (
             execute(database, "select status from store.messages where kind = 'ask' order by seq")
             == [("accepted",)] * 5
         )
-
-
-def append(url: str, *records: Record) -> None:
-    with PostgresStore.open(url, Timeline.INTEGER, Writes.JOURNAL) as journal:
-        journal.append(records)
 
 
 def test_what_goes_wrong_in_an_engine_is_the_answer(

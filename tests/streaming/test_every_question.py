@@ -5,7 +5,6 @@ A row of the table is a question. The messages are processed when it is asked.
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -16,9 +15,9 @@ import httpx
 import pytest
 
 from sensorstream.app.application import Application
-from sensorstream.server.web_application import create_app
 from sensorstream.settings.settings_file import load_settings
-from tests.streaming.conftest import seen, write_deployment
+from tests.asking import asking
+from tests.streaming.conftest import ONTOLOGY, RULES, seen, write_deployment
 from tests.streaming.test_spark_stream import finished, started
 
 T = "http://example.org/t#"
@@ -177,28 +176,21 @@ class Asked:
     """The two servers."""
 
     def __init__(self, engine: Application, spark: Application) -> None:
-        self.of_engine = self._client(engine)
-        self.of_spark = self._client(spark)
+        self.of_engine, self.of_spark = map(self._client, (engine, spark))
 
     @staticmethod
-    def _client(application: Application) -> Callable[[Question], httpx.Response]:
-        app = create_app(application)
-
-        async def ask(question: Question) -> httpx.Response:
-            transport = httpx.ASGITransport(app)
-            async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as asked:
-                method = "GET" if question.body is None else "POST"
-                return await asked.request(
-                    method,
-                    question.path,
-                    json=question.body,
-                    headers={
-                        "accept": "application/json, application/sparql-results+json, "
-                        "application/n-triples;q=0.9, */*;q=0.1"
-                    },
-                )
-
-        return lambda question: asyncio.run(ask(question))
+    def _client(server: Application) -> Callable[[Question], httpx.Response]:
+        ask = asking(server)
+        head = {
+            "accept": "application/json, application/sparql-results+json, "
+            "application/n-triples;q=0.9, */*;q=0.1"
+        }
+        return lambda question: ask(
+            question.path,
+            "GET" if question.body is None else "POST",
+            json=question.body,
+            headers=head,
+        )
 
 
 @pytest.fixture(scope="module")
@@ -211,11 +203,8 @@ def asked(
             folder, url = tmp_path_factory.mktemp(runner), new_database()
             write_deployment(folder, MORE_SETTINGS.format(url=url, runner=runner, folder=folder))
             (folder / "s.ttl").write_text(SHAPES)
-            for name, before, after in (
-                ("t.ttl", "", MORE_ONTOLOGY),
-                ("t.rules", RULE_PREFIXES, MORE_RULES),
-            ):
-                (folder / name).write_text(before + (folder / name).read_text() + after)
+            (folder / "t.ttl").write_text(ONTOLOGY + MORE_ONTOLOGY)
+            (folder / "t.rules").write_text(RULE_PREFIXES + RULES + MORE_RULES)
             settings = load_settings(folder / "sensorstream.toml", {})
             server = stack.enter_context(Application.open(settings))
             for source, content in MESSAGES:

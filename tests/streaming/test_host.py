@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
-import pickle
 from collections.abc import Iterator, Sequence
 from multiprocessing import AuthenticationError
 from multiprocessing.connection import Client
 from pathlib import Path
 from threading import Thread
 
-import psutil
 import pytest
 
 from sensorstream.app.control.wiring import read_deployment
 from sensorstream.errors import SparkError
 from sensorstream.history.journal_rows import JournalRow, record_of
 from sensorstream.journal.entry_effects import merged
-from sensorstream.journal.records import Effects
 from sensorstream.settings.settings import Settings
 from sensorstream.streaming.host_client import HostClient
 from sensorstream.streaming.worker_messages import Done, EnginePlace, HostTask, Work, pack
-from tests.streaming.conftest import START, seen
-from tests.streaming.test_keyed_engines import of_one_engine, told
+from tests.streaming.conftest import hosts, seen, serving
+from tests.streaming.stand_in import entry, of_one_engine, parts, told
 
 PARTITION = 3
 
@@ -47,24 +44,8 @@ def client(folder: Path, task: HostTask) -> Iterator[HostClient]:
     found.close()
 
 
-def serving(folder: Path) -> list[psutil.Process]:
-    """The processes that have sockets in the folder: the hosts, and what they are forks of."""
-    found = psutil.process_iter(["cmdline", "ppid"])
-    return [each for each in found if str(folder) in (each.info["cmdline"] or ())]
-
-
-def hosts(folder: Path) -> list[psutil.Process]:
-    """Those of them that hold engines."""
-    every = serving(folder)
-    numbers = {each.pid for each in every}
-    return [each for each in every if each.info["ppid"] in numbers]
-
-
 def rows(first: int, count: int, x: int = 80) -> list[JournalRow]:
-    return [
-        (n, f"m{n}", "cam", START, n, seen("cam", n, (n % 7, x)), None, "message", False, "")
-        for n in range(first, first + count)
-    ]
+    return [entry(n, seen("cam", n, (n % 7, x)), "cam") for n in range(first, first + count)]
 
 
 def work(key: str, place: EnginePlace | None, said: Sequence[JournalRow], **more: object) -> Work:
@@ -85,10 +66,9 @@ def test_a_host_that_is_killed_is_replaced_and_its_engines_come_back(
     two = client.work(work("killed", one.place, second, rebuild=True, kept=[one.entries]))
     assert isinstance(two, Done)
     assert hosts(folder) != [host]
-    found: list[Effects] = [*pickle.loads(one.effects), *pickle.loads(two.effects)]
     deployment = read_deployment(settings)
     expected = of_one_engine(deployment, [record_of(row) for row in (*first, *second)])
-    assert told(merged(found)) == told(expected)
+    assert told(merged(parts(one, two))) == told(expected)
 
 
 def test_what_cannot_be_read_is_an_error_and_the_host_goes_on(client: HostClient) -> None:

@@ -6,9 +6,7 @@ import os
 import signal
 import subprocess
 import sys
-import tempfile
 import time
-from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
 from multiprocessing import AuthenticationError
@@ -23,34 +21,23 @@ from sensorstream.settings.settings import Settings
 from sensorstream.streaming.engine_host import deployment_of
 from sensorstream.streaming.host_client import HostClient, start_hosts
 from sensorstream.streaming.worker_messages import Done, HostTask, Work, pack
-from tests.streaming.conftest import START, seen
-from tests.waiting import command_of, eventually
+from tests.streaming.conftest import serving
+from tests.streaming.stand_in import message
+from tests.waiting import eventually
 
 PATIENCE = 300
 
 
-@pytest.fixture
-def folder() -> Iterator[Path]:
-    """A short path: that of a socket has a hundred letters at most. Without it, hosts end."""
-    with tempfile.TemporaryDirectory(prefix="hosts-") as name:
-        yield Path(name)
-
-
-def hosts(folder: Path) -> list[psutil.Process]:
-    """The processes that serve a folder."""
-    return [each for each in psutil.process_iter() if str(folder) in command_of(each)]
-
-
 def parents(folder: Path) -> list[psutil.Process]:
     """Those of them that the others are forks of."""
-    every = hosts(folder)
+    every = serving(folder)
     return [each for each in every if each.ppid() not in {other.pid for other in every}]
 
 
 def gone(folder: Path) -> bool:
     """Whether no process serves the folder, after a while."""
     deadline = time.monotonic() + PATIENCE
-    while hosts(folder):
+    while serving(folder):
         if time.monotonic() > deadline:
             return False
         time.sleep(0.05)
@@ -59,11 +46,7 @@ def gone(folder: Path) -> bool:
 
 def messages(client: HostClient, key: str, count: int) -> Done | None:
     """The first messages of a key, done by its host."""
-    contents = [seen(key, n, (1, 80)) for n in range(1, count + 1)]
-    rows = [
-        (n, f"m{n}", key, START, n, content, None, "message", False, "")
-        for n, content in enumerate(contents, 1)
-    ]
+    rows = [message(n, key, n, [(1, 80)]) for n in range(1, count + 1)]
     return client.work(Work(key, None, 0, [pack(rows)]))
 
 
@@ -82,7 +65,7 @@ def test_hosts_are_forks_of_one_process_that_is_started_again_when_it_has_ended(
         assert isinstance(messages(first, "north", 4), Done)
     with closing(HostClient(folder, 2, task)) as third:
         assert isinstance(messages(third, "east", 3), Done)
-    for each in hosts(folder):
+    for each in serving(folder):
         each.kill()
     with closing(HostClient(folder, 0, task)) as again:
         assert isinstance(messages(again, "north", 3), Done)
@@ -98,7 +81,7 @@ def test_hosts_end_with_the_process_that_leads_them(settings: Settings, folder: 
     leader = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
     start_hosts(folder, task, leader.pid)
     HostClient(folder, 0, task).close()
-    assert len(hosts(folder)) == 2
+    assert len(serving(folder)) == 2
     leader.send_signal(signal.SIGKILL)
     leader.wait()
     assert leader.stdin is not None
@@ -114,7 +97,7 @@ def test_a_folder_on_a_workers_machine_stays_as_long_as_there_are_hosts(
         with own_folder("used-", folder):
             assert isinstance(messages(client, "north", 3), Done)
             assert used.exists()
-        for each in hosts(used):
+        for each in serving(used):
             each.kill()
         assert gone(used)
 
@@ -131,7 +114,7 @@ def test_a_deployment_that_is_not_valid_is_told(settings: Settings, folder: Path
     task = HostTask(replace(settings, ontology=absent), "", b"secret")
     with pytest.raises(SparkError, match=r"does not start: .*absent\.ttl"):
         HostClient(folder, 0, task)
-    for each in hosts(folder):
+    for each in serving(folder):
         each.kill()
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
 from collections.abc import Callable, Iterator
 
 import pytest
@@ -16,6 +15,7 @@ from sensorstream.model.waits import Waits
 from sensorstream.streaming.journal_source import JournalReader
 from sensorstream.streaming.worker_messages import unpack
 from tests.streaming.conftest import seen
+from tests.streaming.stand_in import reader, rows_between
 
 NOTHING = {"seq": 0, "controls": 0}
 Batch = dict[str, list[int]]
@@ -27,21 +27,14 @@ def store(database: str) -> Iterator[PostgresStore]:
         yield found
 
 
-def reader(url: str, batch: int = 100) -> JournalReader:
-    options = {"url": url, "key": "source", "prefixes": pickle.dumps({}).hex()}
-    return JournalReader(options | {"depth": "64", "batch": str(batch), "parts": "2"})
-
-
-def read(reader: JournalReader, start: dict[str, int], end: dict[str, int]) -> Batch:
+def read(source: JournalReader, start: dict[str, int], end: dict[str, int]) -> Batch:
     """The numbers of the entries of each key, none for those that are woken."""
     found: Batch = {}
-    for part in reader.partitions(start, end):
-        for table in reader.read(part):
-            for row in table.to_pylist():
-                assert row["controls"] == end["controls"]
-                seqs = [each[0] for each in unpack(row["entries"])]
-                assert row["first"] == (seqs[0] if seqs else 0)
-                found.setdefault(row["key"], []).extend(seqs)
+    for row in rows_between(source, start, end):
+        assert row["controls"] == end["controls"]
+        seqs = [each[0] for each in unpack(row["entries"])]
+        assert row["first"] == (seqs[0] if seqs else 0)
+        found.setdefault(row["key"], []).extend(seqs)
     return found
 
 

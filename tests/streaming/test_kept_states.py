@@ -20,33 +20,31 @@ from sensorstream.app.control.wiring import Deployment, read_deployment
 from sensorstream.history.journal_rows import JournalRow
 from sensorstream.journal.entry_effects import merged
 from sensorstream.settings.settings import WindowSettings
-from sensorstream.streaming.worker_messages import EnginePlace
-from tests.streaming.conftest import START, write_deployment
-from tests.streaming.test_keyed_engines import Keys, rows_of, told
+from tests.streaming.conftest import often, write_deployment
+from tests.streaming.stand_in import Keys, registered, told
+from tests.streaming.test_keyed_engines import rows_of
 
 LEFT: Final = sorted((Path(__file__).parent / "states").glob("*.json"))
-_PATTERN: Final = b"""PREFIX : <http://example.org/t#> PREFIX xsd: <http://www.w3.org/2001/XMLSchema#>
+_PATTERN: Final = """PREFIX : <http://example.org/t#> PREFIX xsd: <http://www.w3.org/2001/XMLSchema#>
 SELECT ?x (COUNT(*) AS ?n) WHERE { { ?p :x ?y } SEQ { ?q :x ?x } FILTER(?y < ?x) }
 GROUP BY ?x HAVING(getDURATION() < "PT9S"^^xsd:duration)"""
 
 
 def deployment_in(folder: Path) -> Deployment:
     """A deployment with rules and a window by time, whose engines are kept as checkpoints often."""
-    settings = write_deployment(folder)
-    often = replace(settings.history, checkpoint_every=6)
+    settings = often(write_deployment(folder), 6)
     window = WindowSettings(unit="time", size="9", partition="source")
-    return read_deployment(replace(settings, history=often, window=window))
+    return read_deployment(replace(settings, window=window))
 
 
 def journal() -> tuple[list[list[JournalRow]], list[list[JournalRow]]]:
     """A query and the messages of three keys: those before the state was left, and those after."""
-    query: JournalRow = (1, "m1", "rising", START, 1, _PATTERN, None, "query", False, "")
     said = [
         [(source, 1, [(n % 4, 13 * n % 101)]) for source in ("north", "south", "")[: 1 + n % 3]]
         for n in range(16)
     ]
     later = [[(r[0] + 1, f"m{r[0] + 1}", *r[2:]) for r in rows] for rows in rows_of(said)]
-    return [[query], *later[:10]], later[10:]
+    return [[registered(1, "rising", _PATTERN)], *later[:10]], later[10:]
 
 
 def leave(file: Path) -> None:
@@ -58,39 +56,42 @@ def leave(file: Path) -> None:
         keys.host.close()
     kept = {
         key: {
-            "place": [place.first, place.last, place.since],
+            "place": keys.state[key, "place"],
             "checkpoint": checkpoint and [checkpoint[0], b64encode(checkpoint[1]).decode()],
-            "entries": [b64encode(each).decode() for each in entries],
+            "entries": [b64encode(each).decode() for (each,) in keys.state[key, "entries"]],
         }
-        for key, (place, checkpoint, entries) in keys._state.items()
+        for key in keys.standings
+        for checkpoint in (keys.state.get((key, "checkpoint")),)
     }
     file.write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
 
 
-def _read(file: Path) -> dict[str, Any]:
-    return {
-        key: (
-            EnginePlace(*of_key["place"]),
-            of_key["checkpoint"] and (of_key["checkpoint"][0], b64decode(of_key["checkpoint"][1])),
-            [b64decode(each) for each in of_key["entries"]],
-        )
-        for key, of_key in json.loads(file.read_text(encoding="utf-8")).items()
-    }
+def _read(file: Path) -> dict[tuple[str, str], Any]:
+    found: dict[tuple[str, str], Any] = {}
+    for key, of_key in json.loads(file.read_text(encoding="utf-8")).items():
+        found[key, "place"] = tuple(of_key["place"])
+        found[key, "entries"] = [(b64decode(each),) for each in of_key["entries"]]
+        if of_key["checkpoint"] is not None:
+            last, state = of_key["checkpoint"]
+            found[key, "checkpoint"] = last, b64decode(state)
+    return found
 
 
 @pytest.mark.parametrize("file", LEFT, ids=lambda each: each.stem)
 def test_engines_of_an_earlier_version_go_on(file: Path, tmp_path: Path) -> None:
     before, after = journal()
     left = _read(file)
-    kinds = {(checkpoint is not None, bool(kept)) for _, checkpoint, kept in left.values()}
+    kinds = {
+        (left.get((key, "checkpoint")) is not None, bool(left[key, "entries"])) for key, _ in left
+    }
     assert {(True, True), (False, True)} <= kinds, "with a checkpoint and without one"
     deployment = deployment_in(tmp_path)
     said: list[dict[str, object]] = []
     for known in (left, {}):
         keys = Keys(deployment)
-        keys._state.update(known)
+        keys.state |= known
         if known:
-            keys._rows += (row for rows in before for row in rows)
+            keys.rows += (row for rows in before for row in rows)
         else:
             for rows in before:
                 keys.take(rows)

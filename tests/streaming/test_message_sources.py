@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from time import monotonic, sleep
 
 import pytest
 
@@ -17,6 +17,7 @@ from sensorstream.settings.settings import Settings
 from sensorstream.streaming.message_sources import read_by_now, with_source
 from tests.inputs.kafka_broker import KafkaBroker
 from tests.streaming.conftest import seen
+from tests.waiting import eventually
 
 
 def test_the_journal_needs_no_other_input(settings: Settings) -> None:
@@ -52,6 +53,10 @@ def test_another_text_is_refused(settings: Settings, text: str) -> None:
         with_source(settings, text)
 
 
+def journalled(url: str, count: int) -> bool:
+    return len(list(journal_rows(url, 0))) >= count
+
+
 def test_a_copied_topic_goes_into_the_journal_once(settings: Settings, database: str) -> None:
     broker = KafkaBroker()
     broker.produce("seen", [seen("north", n, (1, 2)) for n in range(3)])
@@ -62,10 +67,7 @@ def test_a_copied_topic_goes_into_the_journal_once(settings: Settings, database:
         assert isinstance(one.options, KafkaInput)
         source = replace(source, inputs=(replace(one, options=replace(one.options, copy=True)),))
         with Application.open(source) as application, Inputs(application):
-            deadline = monotonic() + 60
-            while len(list(journal_rows(database, 0))) < count:
-                assert monotonic() < deadline
-                sleep(0.1)
+            eventually(partial(journalled, database, count))
         broker.produce("seen", [seen("north", n, (1, 2)) for n in (8, 9)])
     taken = list(journal_rows(database, 0))
     assert [row[5] for row in taken] == [seen("north", n, (1, 2)) for n in (0, 1, 2, 8, 9)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from contextlib import closing
+from contextlib import closing, contextmanager
 from dataclasses import replace
 from typing import Any
 
@@ -27,9 +27,8 @@ from sensorstream.model.timeline import Timeline
 from sensorstream.model.waits import Waits
 from sensorstream.settings.settings import Settings, WindowSettings
 from tests.databases import execute
-from tests.streaming.conftest import ONTOLOGY, START, seen, write_deployment
-from tests.streaming.test_keyed_engines import RULE_SET, Keys
-from tests.streaming.test_passing_time import passed
+from tests.streaming.conftest import ONTOLOGY, RULE_SET, often, seen, write_deployment
+from tests.streaming.stand_in import Keys, entry, passed
 
 SHARED = """
 mapping told
@@ -57,7 +56,7 @@ WINDOWS = {
 def deployment(request: Any, tmp_path_factory: pytest.TempPathFactory) -> Deployment:
     """Deployments with windows of all kinds; individuals of one name may be in two of them."""
     folder = tmp_path_factory.mktemp("mirrored")
-    settings = write_deployment(folder)
+    settings = often(write_deployment(folder))
     (folder / "met.ru").write_text(RULE_SET)
     (folder / "t.ttl").write_text(
         f"{ONTOLOGY} :by a owl:DatatypeProperty . :near a owl:ObjectProperty ; rdfs:range :Place . "
@@ -72,7 +71,6 @@ def deployment(request: Any, tmp_path_factory: pytest.TempPathFactory) -> Deploy
             window=WINDOWS.get(request.param, WINDOWS["by time"]),
             time=replace(settings.time, lateness="3" if request.param == "late" else ""),
             reasoning=replace(settings.reasoning, profile="rdfs, met.ru" if ruled else "plain"),
-            history=replace(settings.history, checkpoint_every=4),
         )
     )
 
@@ -100,7 +98,7 @@ def rows_of(batches: Sequence[Sequence[Any]]) -> Iterator[list[JournalRow]]:
                 content = f"<told who='{what[0]}' at='{time}' x='{what[1]}'/>".encode()
             elif what:
                 content = seen("cam", time, *what)
-            rows.append((seq, f"m{seq}", source, START, seq, content, None, "message", False, ""))
+            rows.append(entry(seq, content, source))
         seq += 1
         rows.append(passed(seq, time, received=seq))
         yield rows
@@ -187,6 +185,17 @@ def part(name: str, message: str = "m1") -> HeldRow:
     return name.encode(), json.dumps([name, [1, 5, 5, 1, message, said], []])
 
 
+@contextmanager
+def mirrored(settings: Settings, url: str) -> Iterator[tuple[PostgresStore, WindowMirror]]:
+    """A pipeline's store, and the mirror of its windows."""
+    deployment = read_deployment(settings)
+    with (
+        PostgresStore.open(url, Timeline.INTEGER, Writes.EFFECTS) as store,
+        closing(WindowMirror(lambda: url, lambda: deployment)) as mirror,
+    ):
+        yield store, mirror
+
+
 def names(mirror: WindowMirror) -> list[str]:
     with mirror.looking() as windows:
         return sorted(each.name for each in windows.window)
@@ -215,7 +224,9 @@ def test_it_reads_what_is_new_since_the_question_before(
         stored(store, 3, a, b)
         assert names(mirror) == ["http://e/a", "http://e/b"]
         with mirror.looking() as windows:
-            assert set(windows.kb.triples(Origin.STATIC)) == set(deployment.ontology.triples)
+            assert set(windows.kb.triples(Origin.STATIC)) == set(
+                read_deployment(settings).ontology.triples
+            )
             assert windows.kb.size(Origin.STATIC_INFERRED) > 0
             assert windows.now == 3
         changed.clear()
@@ -241,11 +252,7 @@ def test_it_reads_what_is_new_since_the_question_before(
 
 
 def test_after_a_fault_on_the_way_all_is_read_again(settings: Settings, database: str) -> None:
-    deployment = read_deployment(settings)
-    with (
-        PostgresStore.open(database, Timeline.INTEGER, Writes.EFFECTS) as store,
-        closing(WindowMirror(lambda: database, lambda: deployment)) as mirror,
-    ):
+    with mirrored(settings, database) as (store, mirror):
         stored(store, 1, part("http://e/a"), (b"torn", "{"))
         with pytest.raises(json.JSONDecodeError):
             names(mirror)
@@ -256,10 +263,8 @@ def test_after_a_fault_on_the_way_all_is_read_again(settings: Settings, database
 def test_a_question_sees_history_and_windows_of_one_batch(
     settings: Settings, database: str
 ) -> None:
-    deployment = read_deployment(settings)
     with (
-        PostgresStore.open(database, Timeline.INTEGER, Writes.EFFECTS) as store,
-        closing(WindowMirror(lambda: database, lambda: deployment)) as mirror,
+        mirrored(settings, database) as (store, mirror),
         closing(connect(database)) as other,
         other.cursor() as cursor,
     ):

@@ -14,16 +14,15 @@ from click.testing import CliRunner
 
 from sensorstream.app.control.wiring import read_deployment
 from sensorstream.cli import main
-from sensorstream.history.effects_writer import Writes
 from sensorstream.history.journal_rows import journal_rows
 from sensorstream.journal.records import Record
 from sensorstream.model.events import Status
 from sensorstream.settings.settings_file import load_settings
-from tests.databases import execute, make_views
+from tests.databases import execute
 from tests.streaming.conftest import seen
+from tests.streaming.stand_in import of_one_engine, write
 from tests.streaming.test_deadly_entries import deadly_deployment
-from tests.streaming.test_keyed_engines import of_one_engine
-from tests.streaming.test_spark_stream import finished, raised, rows, started, stored, write
+from tests.streaming.test_spark_stream import check_same, finished, raised, started, stored
 
 KEYS = ("north", "south", "east", "west")
 DEADLY, COUNT = 30, 160
@@ -56,9 +55,8 @@ def test_it_ends_after_its_batch_and_goes_on_with_more_partitions_and_without_wh
         records.append(record(seq, seen(camera, seq, (dice.randrange(9), x)), camera))
     skipped = replace(records[DEADLY - 1], status=Status.SKIPPED)
     known = [*records[: DEADLY - 1], skipped, *records[DEADLY:]]
-    write(url, records, Writes.JOURNAL, None)
-    write(expected, records, Writes.ALL, of_one_engine(deployment, known))
-    make_views(expected, deployment.ontology.schema)
+    write(url, records)
+    write(expected, records, of_one_engine(deployment, known))
 
     command = started(settings)
     stored(url, 40, command)
@@ -84,8 +82,8 @@ def test_it_ends_after_its_batch_and_goes_on_with_more_partitions_and_without_wh
     finished(started(load_settings(again / "sensorstream.toml"), "--once", "--partitions", "5"))
     assert stored(url) == COUNT
     assert {str(n) for n in range(5)} <= {each.name for each in (state / "state/0").iterdir()}
-    for relation in ("individuals", "statements", "human", "x"):
-        assert rows(url, relation) == rows(expected, relation), relation
+    relations = ("individuals", "statements", "human", "x")
+    check_same(url, expected, deployment.ontology.schema, *relations)
     assert raised(url) == raised(expected)
     assert raised(url), "the stream raises alerts"
     (row,) = [each for each in journal_rows(url, 0) if each[0] == DEADLY]

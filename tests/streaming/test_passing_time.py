@@ -13,13 +13,21 @@ from hypothesis import strategies as st
 
 from sensorstream.app.control.wiring import Deployment, read_deployment
 from sensorstream.history.journal_rows import JournalRow, record_of
-from sensorstream.journal.entry_effects import merged
 from sensorstream.journal.message import PassTime
 from sensorstream.journal.records import Effects
 from sensorstream.model.events import Alert, Cleared
-from sensorstream.settings.settings import Settings, TimeSettings, WindowSettings
-from tests.streaming.conftest import START, seen
-from tests.streaming.test_keyed_engines import Keys, of_one_engine, told
+from sensorstream.settings.settings import Settings, TimeSettings
+from tests.streaming.conftest import more_rules, often
+from tests.streaming.stand_in import (
+    Keys,
+    batches,
+    by_keys,
+    message,
+    of_one_engine,
+    passed,
+    registered,
+    told,
+)
 
 _PEOPLE = st.lists(st.tuples(st.integers(0, 8), st.integers(0, 100)), min_size=1, max_size=2)
 _STEPS = st.lists(
@@ -35,24 +43,6 @@ FROM NAMED WINDOW :w ON <urn:sensorstream:source:north> [RANGE PT10S STEP PT10S]
 WHERE { WINDOW :w { ?p :x ?x } }"""
 
 
-@pytest.fixture(scope="module")
-def by_time(settings: Settings) -> Deployment:
-    """Individuals leave five units of time after they were seen last."""
-    window = WindowSettings(unit="time", size="5", partition="source")
-    often = replace(settings.history, checkpoint_every=4)
-    return read_deployment(replace(settings, window=window, history=often))
-
-
-def message(seq: int, source: str, time: int, people: Any) -> JournalRow:
-    content = seen(source, time, *people)
-    return (seq, f"m{seq}", source, START, seq, content, None, "message", False, "")
-
-
-def passed(seq: int, moved: int, present: int | None = None, received: int = 0) -> JournalRow:
-    content = PassTime(moved, moved if present is None else present).encode()[0]
-    return (seq, f"m{seq}", "", START, received or seq, content, None, "time", False, "")
-
-
 def journal(steps: Any, told_after: set[int]) -> list[JournalRow]:
     """Messages in the order of their times, and time entries after some of them, and at the end."""
     rows: list[JournalRow] = []
@@ -63,25 +53,6 @@ def journal(steps: Any, told_after: set[int]) -> list[JournalRow]:
         if number in told_after or number == len(steps) - 1:
             rows.append(passed(len(rows) + 1, time))
     return rows
-
-
-def batches(rows: list[JournalRow], cuts: set[int]) -> list[list[JournalRow]]:
-    parts: list[list[JournalRow]] = [[]]
-    for number, row in enumerate(rows):
-        if number in cuts and parts[-1]:
-            parts.append([])
-        parts[-1].append(row)
-    return parts
-
-
-def by_keys(deployment: Deployment, parts: list[list[JournalRow]], lost: set[int]) -> Effects:
-    keys, effects = Keys(deployment), []
-    for number, rows in enumerate(parts):
-        if number in lost:
-            keys.lose_engines()
-        effects += keys.take(rows)
-    keys.host.close()
-    return merged(effects)
 
 
 def stays(effects: Effects) -> list[Any]:
@@ -185,14 +156,11 @@ def test_messages_that_wait_are_released_when_their_sources_are_silent(settings:
 def test_a_rule_that_watches_over_time_goes_on_in_silence(
     settings: Settings, tmp_path: Any
 ) -> None:
-    file = tmp_path / "every.rules"
-    file.write_text(
-        settings.rules.files[0].read_text()
-        + '\nrule quiet\nevery "10"\nthen\n  alert info "nothing new" key "quiet"\n'
-        + '\nrule heard\non message\nthen\n  alert info "a message" key "heard"\n'
+    text = (
+        '\nrule quiet\nevery "10"\nthen\n  alert info "nothing new" key "quiet"\n'
+        '\nrule heard\non message\nthen\n  alert info "a message" key "heard"\n'
     )
-    rules = replace(settings.rules, files=(file,))
-    keys = Keys(read_deployment(replace(settings, rules=rules)))
+    keys = Keys(read_deployment(more_rules(settings, tmp_path, text)))
     first = keys.take([message(1, "north", 3, [(1, 5)])])
     assert [a.key for e in first for a in e.alerts] == ["heard"]
     assert keys.standings["=north"].waits.moved == 10
@@ -205,13 +173,10 @@ def test_a_rule_that_watches_over_time_goes_on_in_silence(
 def test_what_rules_insert_in_silence_after_a_change_has_stays_of_its_own_in_each_engine(
     settings: Settings, tmp_path: Any
 ) -> None:
-    file = tmp_path / "every.rules"
     ticks = 'rule tick\nevery "10"\nthen insert individual :tick-{new} a :Actor .\n'
-    file.write_text(settings.rules.files[0].read_text() + ticks)
-    rules = replace(settings.rules, files=(file,))
-    keys = Keys(read_deployment(replace(settings, rules=rules)))
-    query: JournalRow = (3, "m3", "idle", START, 3, QUERY.encode(), None, "query", False, "")
-    keys.take([message(1, "north", 3, [(1, 5)]), message(2, "south", 3, [(1, 5)]), query])
+    keys = Keys(read_deployment(more_rules(settings, tmp_path, ticks)))
+    said = [message(seq, source, 3, [(1, 5)]) for seq, source in ((1, "north"), (2, "south"))]
+    keys.take([*said, registered(3, "idle", QUERY)])
     keys.take([passed(4, 25)])
     engines = keys.host._engines.values()
     stays = [each.stay for engine in engines for each in engine._engine.window]
@@ -221,8 +186,7 @@ def test_what_rules_insert_in_silence_after_a_change_has_stays_of_its_own_in_eac
 
 def test_a_query_reports_that_nothing_came(settings: Settings) -> None:
     keys = Keys(read_deployment(settings))
-    query: JournalRow = (1, "m1", "idle", START, 1, QUERY.encode(), None, "query", False, "")
-    keys.take([query, message(2, "north", 3, [(1, 5)])])
+    keys.take([registered(1, "idle", QUERY), message(2, "north", 3, [(1, 5)])])
     reports = []
     for seq in range(3, 40):
         effects = keys.take([passed(seq, 3, seq)])
@@ -248,11 +212,8 @@ then alert warning "{?p} {?last} {?now}" key "{?p}"
 @pytest.fixture(scope="module")
 def waiting(settings: Settings, tmp_path_factory: pytest.TempPathFactory) -> Deployment:
     """Rules that wait for a time, and engines that are often stored."""
-    file = tmp_path_factory.mktemp("waiting") / "waiting.rules"
-    file.write_text(settings.rules.files[0].read_text() + WAITING)
-    rules = replace(settings.rules, files=(file,))
-    often = replace(settings.history, checkpoint_every=3)
-    return read_deployment(replace(settings, rules=rules, history=often))
+    folder = tmp_path_factory.mktemp("waiting")
+    return read_deployment(more_rules(often(settings, 3), folder, WAITING))
 
 
 def of_time(effects: Effects) -> dict[str, Counter[tuple[str, str, int]]]:

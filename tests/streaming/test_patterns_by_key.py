@@ -11,13 +11,10 @@ from hypothesis import settings as profile
 from hypothesis import strategies as st
 
 from sensorstream.app.control.wiring import Deployment
-from sensorstream.history.journal_rows import JournalRow, record_of
+from sensorstream.history.journal_rows import record_of
 from sensorstream.journal.records import Effects
-from tests.streaming.conftest import START
-from tests.streaming.test_keyed_engines import of_one_engine
-from tests.streaming.test_passing_time import batches, by_keys, by_time, message, passed
+from tests.streaming.stand_in import batches, by_keys, message, of_one_engine, passed, registered
 
-__all__ = ["by_time"]
 PATTERN = """PREFIX : <http://example.org/t#>
 SELECT ?p ?x ?y ALERT warning "{?p} went from {?x} to {?y}" WHERE {
   { ?p :x ?x } SEQ { ?p :x ?y }
@@ -40,10 +37,6 @@ _SAID = st.lists(
     min_size=4,
     max_size=14,
 )
-
-
-def registered(seq: int, name: str, text: str) -> JournalRow:
-    return (seq, f"m{seq}", name, START, seq, text.encode(), None, "query", False, "")
 
 
 @pytest.mark.parametrize("text", [PATTERN, RULE])

@@ -8,24 +8,13 @@ from pathlib import Path
 
 from sensorstream.app.application import Application
 from sensorstream.app.control.wiring import read_deployment
-from sensorstream.history.effects_writer import Writes
 from sensorstream.history.journal_rows import journal_rows, record_of
 from sensorstream.journal.records import Record
 from sensorstream.settings.settings import Settings
 from sensorstream.settings.settings_file import load_settings
-from tests.databases import make_views
-from tests.streaming.conftest import seen, write_deployment
-from tests.streaming.test_keyed_engines import of_one_engine
-from tests.streaming.test_spark_stream import (
-    finished,
-    killed,
-    raised,
-    rows,
-    started,
-    stored,
-    write,
-)
-from tests.streaming.test_why import on_spark
+from tests.streaming.conftest import edit, on_spark, seen, write_deployment
+from tests.streaming.stand_in import of_one_engine, write
+from tests.streaming.test_spark_stream import check_same, killed, raised, rows, started, stored
 
 ENTAILED = """
 :by a owl:ObjectProperty ; rdfs:range :Camera . :Camera a owl:Class .
@@ -63,7 +52,8 @@ def ruled(folder: Path, more: str) -> Settings:
     """The deployment with OWL 2 RL and rules of its own; each camera is an individual."""
     settings = write_deployment(folder, more)
     (folder / "own.ru").write_text(OWN)
-    for name, old, new in (
+    edit(
+        folder,
         ("t.ttl", ":x a owl", ENTAILED + ":x a owl"),
         (
             "t.rules",
@@ -72,10 +62,7 @@ def ruled(folder: Path, more: str) -> Settings:
         ),
         ("t.rules", "rule far", COUNTED + "\nrule far"),
         ("sensorstream.toml", 'profile = "plain"', 'profile = "owl2rl, own.ru"'),
-    ):
-        text = (folder / name).read_text()
-        assert old in text
-        (folder / name).write_text(text.replace(old, new, 1))
+    )
     return load_settings(settings.path, {})
 
 
@@ -87,7 +74,7 @@ def people(record: Callable[..., Record], count: int) -> list[Record]:
     ]
 
 
-def test_rule_sets_and_changed_rules_do_on_spark_what_they_do_in_a_server_over_a_restart(
+def test_rule_sets_and_changed_rules_do_on_spark_what_they_do_in_a_server(
     tmp_path: Path, new_database: Callable[[], str], record: Callable[..., Record]
 ) -> None:
     url, expected = new_database(), new_database()
@@ -98,9 +85,9 @@ def test_rule_sets_and_changed_rules_do_on_spark_what_they_do_in_a_server_over_a
     settings = ruled(tmp_path, more)
     deployment = read_deployment(settings)
     records = people(record, 40)
-    write(url, records[:20], Writes.JOURNAL, None)
-    finished(started(settings, "--once"))
+    write(url, records[:20])
     command = started(settings)
+    stored(url, 20, command)
     with Application.open(on_spark(settings, url)) as server:
         text = server.rulebook.file("t.rules").text
         # While it runs: another rule for ten messages, and then those of before.
@@ -118,11 +105,10 @@ def test_rule_sets_and_changed_rules_do_on_spark_what_they_do_in_a_server_over_a
     killed(command)
     journal = [replace(record_of(row), status=None) for row in journal_rows(url, 0)]
     assert [each.seq for each in journal if each.kind == "rules"] == [26, 27, 38]
-    write(expected, journal, Writes.ALL, of_one_engine(deployment, journal))
+    write(expected, journal, of_one_engine(deployment, journal))
 
-    make_views(expected, deployment.ontology.schema)
-    for relation in ("individuals", "statements", "far", "x"):
-        assert rows(url, relation) == rows(expected, relation), relation
+    relations = ("individuals", "statements", "far", "x")
+    check_same(url, expected, deployment.ontology.schema, *relations)
     assert raised(url) == raised(expected)
     assert {rule for rule, *_ in raised(url)} == {"far", "counted", "close"}
     assert {time for rule, _, time, _ in raised(url) if rule == "close"} <= set(range(26, 36))

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import os
-import pickle
 import shutil
-import tempfile
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
@@ -13,14 +11,13 @@ from pathlib import Path
 from sensorstream.app.control.wiring import read_deployment, shipped, unpacked
 from sensorstream.history.journal_rows import row_of
 from sensorstream.journal.entry_effects import merged
-from sensorstream.journal.records import Effects, Record
+from sensorstream.journal.records import Record
 from sensorstream.model.events import Status
 from sensorstream.settings.settings_file import load_settings
 from sensorstream.streaming.host_client import HostClient
-from sensorstream.streaming.worker_messages import Done, HostTask, Work, pack
+from sensorstream.streaming.worker_messages import HostTask, Work, pack
 from tests.streaming.conftest import ONTOLOGY, RULES, SETTINGS, seen
-from tests.streaming.test_host import serving
-from tests.streaming.test_keyed_engines import of_one_engine, told
+from tests.streaming.stand_in import of_one_engine, parts, told
 
 SPACE = "http://example.org/t#"
 XS = "<xs:schema xmlns:xs='http://www.w3.org/2001/XMLSchema'>"
@@ -72,13 +69,13 @@ FILES = {
 
 
 def test_a_worker_needs_none_of_the_deployments_files(
-    tmp_path: Path, record: Callable[..., Record]
+    tmp_path: Path, folder: Path, record: Callable[..., Record]
 ) -> None:
     # As a volume of Kubernetes has them: each file is a link into another folder.
     real, home = tmp_path / "..1", tmp_path / "home"
     for name, text in FILES.items():
-        for folder in (real, home):
-            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        for place in (real, home):
+            (place / name).parent.mkdir(parents=True, exist_ok=True)
         (real / name).write_text(text)
         (home / name).symlink_to(os.path.relpath(real / name, (home / name).parent))
     settings = load_settings(home / "sensorstream.toml", {})
@@ -96,19 +93,12 @@ def test_a_worker_needs_none_of_the_deployments_files(
     for text in ("hall", "Ada", "#Far"):
         assert text in repr(expected.departures), text
     content = shipped(deployment)
-    for folder in (home, real):
-        shutil.rmtree(folder)
+    for place in (home, real):
+        shutil.rmtree(place)
     there = unpacked(content)
     assert (there.ontology, there.texts) == (deployment.ontology, deployment.texts)
     # From here on by a process of its own.
     task = HostTask(settings, "", b"secret", shipped=content)
-    with tempfile.TemporaryDirectory(prefix="hosts-") as sockets:
-        try:
-            with closing(HostClient(Path(sockets), 0, task)) as client:
-                done = client.work(Work("", None, 0, [pack([row_of(each) for each in records])]))
-        finally:
-            for each in serving(Path(sockets)):
-                each.kill()
-    assert isinstance(done, Done)
-    found: list[Effects] = pickle.loads(done.effects)
-    assert told(merged(found)) == told(expected)
+    with closing(HostClient(folder, 0, task)) as client:
+        done = client.work(Work("", None, 0, [pack([row_of(each) for each in records])]))
+    assert told(merged(parts(done))) == told(expected)

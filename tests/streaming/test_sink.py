@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 from contextlib import closing
 from typing import Any
 
-import pyarrow as pa
 from pyspark.sql.streaming.listener import StreamingQueryProgress
 
 from sensorstream.history.effects_writer import EngineStanding, PositionReader, Writes
@@ -19,22 +18,14 @@ from sensorstream.model.waits import Waits
 from sensorstream.streaming.batch_figures import BatchFigures
 from sensorstream.streaming.spark_stream import HistorySink
 from tests.streaming.conftest import START
+from tests.streaming.stand_in import frame
 
 
-class Frame:
-    """As much of a data frame as the sink uses."""
-
-    def __init__(self, *rows: Sequence[Effects]) -> None:
-        self._of_key = rows
-        self._rows = [pickle.dumps(list(each)) for each in rows]
-
-    def toArrow(self) -> pa.Table:  # noqa: N802 - Spark's name
-        said = [
-            pickle.dumps(EngineStanding(f"={key}", 1, Waits(), 5, 5, len(each)))
-            for key, each in enumerate(self._of_key)
-        ]
-        columns = {"effects": self._rows, "standing": said}
-        return pa.table({name: pa.array(each, pa.binary()) for name, each in columns.items()})
+def batch(*keys: Sequence[Effects]) -> Any:
+    """What some keys have said."""
+    said = enumerate(keys)
+    told = [(each, EngineStanding(f"={key}", 1, Waits(), 5, 5, len(each))) for key, each in said]
+    return frame([{"effects": pickle.dumps(e), "standing": pickle.dumps(s)} for e, s in told])
 
 
 def effects(seq: int) -> Effects:
@@ -52,13 +43,13 @@ def test_keys_are_stored_together_and_a_repetition_stores_nothing(
         with PostgresStore.open(database, Timeline.INTEGER, Writes.EFFECTS) as store:
             figures = BatchFigures(database, 2)
             sink: Any = HistorySink(store, lambda *each: told.append(each), figures)
-            first = Frame([effects(1), effects(4)], [effects(3), effects(2)])
+            first = batch([effects(1), effects(4)], [effects(3), effects(2)])
             sink(first, 0)
             sink(first, 0)
             assert store.watermark() == 4
             # The next batch begins below the watermark if the pipeline's folder was deleted.
-            sink(Frame([effects(3), effects(5)], [effects(4)]), 0)
-            sink(Frame(), 1)
+            sink(batch([effects(3), effects(5)], [effects(4)]), 0)
+            sink(batch(), 1)
             assert store.watermark() == 5
         reader = PositionReader(database)
         assert reader.read().lag == 0

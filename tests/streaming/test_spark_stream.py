@@ -27,20 +27,19 @@ from sensorstream.app.control.wiring import build_machine, read_deployment
 from sensorstream.app.questions.engine_questions import _Plain
 from sensorstream.app.questions.mirrored_window import EngineView, WindowMirror
 from sensorstream.cli import main
-from sensorstream.history.effects_writer import Writes
 from sensorstream.history.journal_rows import record_of
 from sensorstream.history.store import PostgresStore
 from sensorstream.journal.kinds import new_record, replay
 from sensorstream.journal.message import AskEngines, PassTime
-from sensorstream.journal.records import Effects, Record
+from sensorstream.journal.records import Record
+from sensorstream.model.schema import Schema
 from sensorstream.model.timeline import Timeline
 from sensorstream.settings.settings import Settings
 from sensorstream.settings.settings_file import load_settings
 from tests.databases import execute, make_views
 from tests.streaming.conftest import seen, write_deployment
-from tests.streaming.test_keyed_engines import of_one_engine
+from tests.streaming.stand_in import of_one_engine, registered, write
 from tests.streaming.test_passing_time import WAITING
-from tests.streaming.test_patterns_by_key import registered
 from tests.waiting import eventually
 
 PATIENCE = 800
@@ -60,14 +59,6 @@ def journal(record: Callable[..., Record], count: int) -> list[Record]:
     return found
 
 
-def write(url: str, records: Sequence[Record], writes: Writes, effects: Effects | None) -> None:
-    """Put entries, and their effects if there are any, into a history."""
-    with PostgresStore.open(url, Timeline.INTEGER, writes) as store:
-        store.append(records)
-        if effects is not None:
-            store.commit(effects)
-
-
 def rows(url: str, relation: str) -> list[tuple[Any, ...]]:
     """All rows of a view, sorted, without the columns that may differ."""
     with closing(psycopg2.connect(url)) as connection, connection.cursor() as cursor:
@@ -76,6 +67,13 @@ def rows(url: str, relation: str) -> list[tuple[Any, ...]]:
         names = [each.name for each in cursor.description]
         same = [place for place, name in enumerate(names) if name not in DIFFERENT]
         return sorted((tuple(row[place] for place in same) for row in cursor), key=repr)
+
+
+def check_same(url: str, expected: str, schema: Schema, *relations: str) -> None:
+    """Compare views of two histories; the views of the second are made now."""
+    make_views(expected, schema)
+    for relation in relations:
+        assert rows(url, relation) == rows(expected, relation), relation
 
 
 def stored(url: str, at_least: int = 0, command: subprocess.Popen[str] | None = None) -> int:
@@ -200,7 +198,7 @@ def test_what_takes_time_does_on_spark_what_it_does_in_a_server_over_a_restart(
     silence = record(27, PassTime(24, 44).encode()[0], kind=PassTime.kind)
     records.append(replace(silence, message=replace(silence.message, received=45)))
     subscribed(url, *texts)
-    write(expected, records, Writes.ALL, of_one_engine(deployment, records))
+    write(expected, records, of_one_engine(deployment, records))
 
     # Questions at the end change nothing.
     north = [f"<http://example.org/t#north-{n}>" for n in (1, 3)]
@@ -214,7 +212,7 @@ def test_what_takes_time_does_on_spark_what_it_does_in_a_server_over_a_restart(
     now = datetime.now(UTC)
     questions = [new_record(each, seq, now, 45) for seq, each in enumerate(asked, 28)]
     for part in (records[:15], [*records[15:], *questions]):
-        write(url, part, Writes.JOURNAL, None)
+        write(url, part)
         finished(started(settings, "--once"))
     found = execute(url, "select entry, key, content from store.answers order by entry, key")
     answers = {(entry, key): _Plain(io.BytesIO(content)).load() for entry, key, content in found}
@@ -222,9 +220,7 @@ def test_what_takes_time_does_on_spark_what_it_does_in_a_server_over_a_restart(
     assert [len(seen.kept) > 0 for _, seen in list(answers.values())[:2]] == [True, False]
     assert "?x is 20" in answers[29, "=north"][1].answer
 
-    make_views(expected, deployment.ontology.schema)
-    for relation in ("individuals", "statements", "far"):
-        assert rows(url, relation) == rows(expected, relation), relation
+    check_same(url, expected, deployment.ontology.schema, "individuals", "statements", "far")
     assert raised(url) == raised(expected)
     # Some in the stream, and each when all are silent.
     assert {rule for rule, *_ in raised(url)} == {"far", "near", "gone"}
@@ -320,9 +316,8 @@ def test_whatever_is_killed_it_stores_what_a_server_stores_each_once(
     records = [*journal(record, 240), *of_a_folder(record, tmp_path / "in", 240, 60)]
     subscribed(url)
     subscribed(expected)
-    write(url, records[:240], Writes.JOURNAL, None)
-    write(expected, records, Writes.ALL, of_one_engine(deployment, records))
-    make_views(expected, deployment.ontology.schema)
+    write(url, records[:240])
+    write(expected, records, of_one_engine(deployment, records))
     seed = int(os.environ.get("TEST_KILL_SEED", "17"))
     rounds = int(os.environ.get("TEST_KILLS", "2"))
     dice = random.Random(seed)
@@ -357,8 +352,7 @@ def test_whatever_is_killed_it_stores_what_a_server_stores_each_once(
 
     assert stored(url) == 300, seed
     assert "entries in" in told
-    for relation in RELATIONS:
-        assert rows(url, relation) == rows(expected, relation), (relation, seed)
+    check_same(url, expected, deployment.ontology.schema, *RELATIONS)
     assert rows(url, "alerts"), "the stream raises alerts"
     assert deliveries(url) == deliveries(expected), seed
     # What the windows hold is told once, too.

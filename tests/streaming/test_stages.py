@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import pickle
 from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import closing
@@ -11,7 +10,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
-import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, Phase, given
 from hypothesis import settings as profile
@@ -33,14 +31,10 @@ from sensorstream.model.terms import IRI, BlankNode, Literal
 from sensorstream.model.timeline import Timeline
 from sensorstream.settings.settings import Settings
 from sensorstream.settings.settings_file import load_settings
-from sensorstream.streaming.batch_figures import BatchFigures
-from sensorstream.streaming.engine_host import EngineHost
-from sensorstream.streaming.journal_source import JournalReader
-from sensorstream.streaming.spark_stream import HistorySink
 from sensorstream.streaming.stage_events import _parts
-from sensorstream.streaming.worker_messages import Done, EnginePlace, Work, pack
 from tests.databases import execute
 from tests.streaming.conftest import START
+from tests.streaming.stand_in import Engines, StandIn, entry, take, write
 from tests.streaming.test_spark_stream import finished, killed, started, stored
 
 ONTOLOGY: Final = """\
@@ -159,61 +153,32 @@ def measured(room: str, building: str, time: int, x: int) -> bytes:
     return f"<measured room='{room}' in='{building}' at='{time}' x='{x}'/>".encode()
 
 
-class Frame:
-    """As much of a data frame as the sink uses."""
-
-    def __init__(self, said: Sequence[Done]) -> None:
-        effects, standing = [e.effects for e in said], [pickle.dumps(e.standing) for e in said]
-        self._table = pa.table({"effects": effects, "standing": standing})
-
-    def toArrow(self) -> pa.Table:  # noqa: N802 - Spark's name
-        return self._table
-
-
-class City:
-    """A server and a pipeline, without Spark: batches are done as Spark does them."""
+class City(StandIn):
+    """A server and a pipeline."""
 
     def __init__(self, deployment: Deployment, url: str) -> None:
-        self.url = url
-        self.journal = PostgresStore.open(url, Timeline.INTEGER, Writes.JOURNAL)
-        self.store = PostgresStore.open(url, Timeline.INTEGER, Writes.EFFECTS)
-        self.figures = BatchFigures(url, 2)
-        sink: Any = HistorySink(self.store, lambda *_: None, self.figures, deployment.stages)
-        self._sink = sink
-        options = {"url": url, "key": "source", "prefixes": pickle.dumps({}).hex()}
-        self._reader = JournalReader(options | {"depth": "64", "batch": "1000", "parts": "1"})
-        self._state: dict[str, tuple[EnginePlace, tuple[int, bytes] | None, list[bytes]]] = {}
-        self._offset = NONE
-        self._batch = 0
+        # As on another machine, without the files.
+        super().__init__(unpacked(shipped(deployment)), url)
+        self._journal = PostgresStore.open(url, Timeline.INTEGER, Writes.JOURNAL)
         self.seq = 0
         self.time = StreamTime(url, 0)
-        self._begin(deployment)
+        self.restart_server()
 
     def close(self) -> None:
-        for each in (self.host, self.time, self.figures, self.store, self.journal):
-            each.close()
-
-    def _begin(self, deployment: Deployment) -> None:
-        self._deployment = deployment
-        sink: Any = HistorySink(self.store, lambda *_: None, self.figures, deployment.stages)
-        self._sink = sink
-        # As on another machine, without the files.
-        self.host = EngineHost(unpacked(shipped(deployment)), self.url)
-        self.restart_server()
+        self.time.close()
+        self._journal.close()
+        super().close()
 
     def change(self, deployment: Deployment) -> None:
         """Server and pipeline are started anew with other files."""
-        self.host.close()
-        self._begin(deployment)
-
-    def lose_engines(self) -> None:
-        self.host.close()
-        self.host = EngineHost(self._deployment, self.url)
+        self.deployment = unpacked(shipped(deployment))
+        self.lose_engines()
+        self.restart_server()
 
     def restart_server(self) -> None:
         """The server ends, after what it has written to the journal, and another begins."""
         self.time.close()
-        self.time = StreamTime(self.url, 0, [each.name for each in self._deployment.stages])
+        self.time = StreamTime(self.url, 0, [each.name for each in self.deployment.stages])
 
     def write(self, *entries: Any, arrival: int = 0) -> None:
         records = [
@@ -221,7 +186,7 @@ class City:
         ]
         self.seq += len(records)
         if records:
-            self.journal.append(records)
+            self._journal.append(records)
 
     def look(self, arrival: int = 0) -> bool:
         """What the server does each second."""
@@ -229,46 +194,12 @@ class City:
         self.write(*entries, arrival=arrival)
         return bool(entries)
 
-    def batch(self, *, commit: bool = True, twice: bool = False) -> bool:
-        """A batch of Spark's; without ``commit`` it ends before anything is stored."""
-        start = self._offset
-        end = self._reader.latestOffset(start, self._reader.getDefaultReadLimit())
-        if end == start:
-            return False
-        rows: dict[str, list[dict[str, Any]]] = {}
-        for part in self._reader.partitions(start, end):
-            for table in self._reader.read(part):
-                for row in table.to_pylist():
-                    rows.setdefault(row["key"], []).append(row)
-        said: list[Done] = []
-        state = dict(self._state)
-        for key, its in rows.items():
-            if key not in state and not any(each["first"] for each in its):
-                continue
-            place, checkpoint, kept = state.get(key, (None, None, []))
-            work = Work(key, place, end["controls"], [each["entries"] for each in its])
-            done = self.host.work(work)
-            if done is None:
-                again = replace(work, rebuild=True, checkpoint=checkpoint, kept=kept)
-                done = self.host.work(again)
-            assert done is not None
-            if done.checkpoint is not None:
-                state[key] = (done.place, (done.place.last, done.checkpoint), [])
-            else:
-                state[key] = (done.place, checkpoint, [*kept, done.entries])
-            said.append(done)
-        if not commit:
-            return True
-        for _ in range(1 + twice):
-            self._sink(Frame(said), self._batch)
-        self._state, self._offset = state, end
-        self._batch += 1
-        return True
-
     def finish(self) -> None:
         """Go on until nothing is left to be done, and the streams are silent for long."""
         for turn in range(MOST):
-            if not (self.batch() | self.look(SILENCE)) and turn > 1:
+            before = self.offset
+            self.batch()
+            if not self.look(SILENCE) and self.offset == before and turn > 1:
                 break
         else:
             raise AssertionError("it does not come to an end")
@@ -394,25 +325,20 @@ def test_an_interval_goes_on_whole_though_it_begins_before_what_came(
     long = f"PREFIX : <{C}> SELECT ?p {{ ?p a :Crowded FILTER(getDURATION() > {zero}) }}"
     deployment = read_deployment(settings)
     stage = replace(deployment.stages[0], queries={"long": long})
-    host = EngineHost(replace(deployment, stages=(stage,)), "")
+    engines = Engines(replace(deployment, stages=(stage,)))
     triples = ((IRI(f"{C}p"), rdf.TYPE, IRI(f"{C}Crowded")),)
     events = [Event(triples, 8, "", source="s"), Event(triples, 5, "", source="s", end=9)]
     events.append(Event(((IRI(f"{C}p"), rdf.TYPE, BlankNode("_:x")),), 12, "", source="s"))
-    rows = [
-        (n, f"m{n}", "building=p", START, n, json.dumps(encode(each, Event)).encode())
-        for n, each in enumerate(events, 1)
-    ]
-    rows.append((4, "m4", "building=p", START, 4, rows[0][5].replace(b"Crowded", b"no IRI")))
-    done = host.work(
-        Work("building=p", None, 0, [pack([(*r, None, "event", False, "") for r in rows])])
-    )
-    assert done is not None
-    said = pickle.loads(done.effects)
+    contents = [json.dumps(encode(each, Event)).encode() for each in events]
+    contents.append(contents[0].replace(b"Crowded", b"no IRI"))
+    key = "building=p"
+    rows = [entry(n, content, key, "event") for n, content in enumerate(contents, 1)]
+    said = take(engines, key, rows)
     statuses = [each.status.value for effects in said for each in effects.statuses]
     assert statuses == ["accepted"] * 3 + ["rejected"]
     found = [each for effects in said for each in effects.reports]
     assert [(each.report.time, each.report.intervals) for each in found] == [(9, [(5, 9)])]
-    host.close()
+    engines.host.close()
 
 
 def test_events_of_a_stage_that_is_gone_are_forgotten_by_the_pipeline(database: str) -> None:
@@ -513,9 +439,7 @@ def test_on_spark_each_event_goes_on_once_whatever_is_killed(
     folder.mkdir()
     for number, (room, time, x) in enumerate(told):
         (folder / f"{number:03}.xml").write_bytes(measured(room, room[0], time, x))
-    query = new_record(RegisterQuery(f"{C}hot", HOT), 1, START, 0)
-    with PostgresStore.open(url, Timeline.INTEGER, Writes.JOURNAL) as store:
-        store.append([query])
+    write(url, [new_record(RegisterQuery(f"{C}hot", HOT), 1, START, 0)])
 
     source = ("--source", f"folder:{folder}")
     command = started(settings, *source)

@@ -30,7 +30,7 @@ from sensorstream.streaming.worker_messages import unpack
 from tests.databases import execute
 from tests.inputs.kafka_broker import KafkaBroker
 from tests.streaming.conftest import seen
-from tests.streaming.test_keyed_engines import Keys, of_one_engine, told
+from tests.streaming.stand_in import Keys, of_one_engine, reader, rows_between, told
 from tests.waiting import eventually
 
 CAMERAS = ("north", "south", "east")
@@ -58,28 +58,18 @@ def journalled(settings: Settings, database: str, count: int) -> None:
         eventually(there)
 
 
-def reader(settings: Settings, database: str, batch: int) -> JournalReader:
+def reader_at(settings: Settings, database: str) -> JournalReader:
     """The reader as the pipeline makes it."""
-    return JournalReader(
-        {
-            "url": database,
-            "key": settings.pipeline.key,
-            "prefixes": pickle.dumps({}).hex(),
-            "inputs": pickle.dumps(topics_of(settings)).hex(),
-            "size": str(settings.server.max_message_bytes),
-            "depth": "64",
-            "batch": str(batch),
-            "parts": "2",
-        }
-    )
+    inputs = pickle.dumps(topics_of(settings)).hex()
+    size = str(settings.server.max_message_bytes)
+    return reader(database, 8, key=settings.pipeline.key, inputs=inputs, size=size)
 
 
 def batches(found: JournalReader, after: int = 0) -> list[tuple[int, list[JournalRow]]]:
     """The batches after an entry, each with its last entry."""
     start, every = {"seq": after, "controls": 0}, []
     while (end := found.latestOffset(start, found.getDefaultReadLimit())) != start:
-        parts = [table for part in found.partitions(start, end) for table in found.read(part)]
-        rows = [r for t in parts for each in t.to_pylist() for r in unpack(each["entries"])]
+        rows = [r for each in rows_between(found, start, end) for r in unpack(each["entries"])]
         every.append((end["seq"], sorted(rows)))
         start = end
     return every
@@ -101,11 +91,11 @@ def test_a_topic_says_what_a_journal_says_that_has_its_messages(
 
     deployment = read_deployment(ours)
     keys = Keys(deployment)
-    keys._key_of = lambda kind, source, content: f"={camera_of(content)}" * (kind == "message")
+    keys.key_of = lambda kind, source, content: f"={camera_of(content)}" * (kind == "message")
     effects: list[Effects] = []
     taken: list[JournalRow] = []
     with PostgresStore.open(database, Timeline.INTEGER, Writes.EFFECTS) as store:
-        for upto, rows in batches(reader(ours, database, 8)):
+        for upto, rows in batches(reader_at(ours, database)):
             keys.take(rows, commit=False)
             keys.lose_engines()
             found = keys.take(rows)
@@ -128,7 +118,7 @@ def test_a_topic_says_what_a_journal_says_that_has_its_messages(
     assert kept.pop(b"<not xml")[0] == "rejected"
     assert len(kept) < 19, "the journal has what is whole only where there is a remark"
     assert all(status == "accepted" and reason for status, reason in kept.values())
-    again = [row for _, rows in batches(reader(ours, database, 8)) for row in rows]
+    again = [row for _, rows in batches(reader_at(ours, database)) for row in rows]
     assert [row[:2] for row in again] == [row[:2] for row in taken], "a later run reads the same"
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from contextlib import closing
-from dataclasses import replace
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -19,19 +18,22 @@ from sensorstream.app.deployment_handle import Handle
 from sensorstream.app.why.reasons import Reasons
 from sensorstream.errors import UnknownAlert
 from sensorstream.history.database import engine
-from sensorstream.history.effects_writer import Writes
 from sensorstream.history.journal_rows import JournalRow, record_of
 from sensorstream.history.postgres_reader import PostgresReader
-from sensorstream.history.store import PostgresStore
 from sensorstream.journal.records import Effects
 from sensorstream.model.events import Alert
-from sensorstream.model.timeline import Timeline
-from sensorstream.settings.settings import PipelineSettings, Settings
-from sensorstream.settings.settings_file import load_settings
-from tests.streaming.conftest import write_deployment
-from tests.streaming.test_keyed_engines import of_one_engine
-from tests.streaming.test_passing_time import WAITING, batches, by_keys, message, passed
-from tests.streaming.test_patterns_by_key import PATTERN, registered
+from tests.streaming.conftest import more_rules, on_spark, write_deployment
+from tests.streaming.stand_in import (
+    batches,
+    by_keys,
+    message,
+    of_one_engine,
+    passed,
+    registered,
+    write,
+)
+from tests.streaming.test_passing_time import WAITING
+from tests.streaming.test_patterns_by_key import PATTERN
 
 ROWS: Sequence[JournalRow] = (
     registered(1, "climbs", PATTERN),
@@ -42,14 +44,6 @@ ROWS: Sequence[JournalRow] = (
     # Both are told that time has passed: the one waits for silence, the other for its condition.
     passed(6, 20, 20, received=1000),
 )
-
-
-def written(url: str, effects: Effects | None) -> None:
-    """The journal, and what engines have said of it."""
-    with PostgresStore.open(url, Timeline.INTEGER, Writes.ALL) as store:
-        store.append([record_of(row) for row in ROWS])
-        if effects is not None:
-            store.commit(effects)
 
 
 def told(reasons: Reasons, effects: Effects) -> dict[tuple[str, str, int], Any]:
@@ -65,15 +59,7 @@ def told(reasons: Reasons, effects: Effects) -> dict[tuple[str, str, int], Any]:
 
 @pytest.fixture
 def deployment(tmp_path: Path) -> Deployment:
-    write_deployment(tmp_path)
-    with (tmp_path / "t.rules").open("a") as rules:
-        rules.write(WAITING)
-    return read_deployment(load_settings(tmp_path / "sensorstream.toml", {}))
-
-
-def on_spark(settings: Settings, url: str) -> Settings:
-    history = replace(settings.history, url=url)
-    return replace(settings, history=history, pipeline=PipelineSettings(runner="spark"))
+    return read_deployment(more_rules(write_deployment(tmp_path), tmp_path, WAITING))
 
 
 def test_why_is_answered_as_by_a_server_with_one_engine(
@@ -81,9 +67,10 @@ def test_why_is_answered_as_by_a_server_with_one_engine(
 ) -> None:
     url, other = new_database(), new_database()
     found = by_keys(deployment, batches(list(ROWS), {3, 5}), {2})
-    expected = of_one_engine(deployment, [record_of(row) for row in ROWS])
-    written(url, found)
-    written(other, expected)
+    records = [record_of(row) for row in ROWS]
+    expected = of_one_engine(deployment, records)
+    write(url, records, found)
+    write(other, records, expected)
     machine = build_machine(deployment, perf_counter)
     with closing(machine.engine), Application.open(on_spark(deployment.settings, url)) as server:
         database = engine(other)
