@@ -6,13 +6,11 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from contextlib import closing
 from dataclasses import replace
 from multiprocessing import AuthenticationError
 from pathlib import Path
 
-import psutil
 import pytest
 
 from sensorstream.errors import SparkError
@@ -21,27 +19,11 @@ from sensorstream.settings.settings import Settings
 from sensorstream.streaming.engine_host import deployment_of
 from sensorstream.streaming.host_client import HostClient, start_hosts
 from sensorstream.streaming.worker_messages import Done, HostTask, Work, pack
-from tests.streaming.conftest import serving
+from tests.streaming.conftest import hosts, serving
 from tests.streaming.stand_in import message
 from tests.waiting import eventually
 
 PATIENCE = 300
-
-
-def parents(folder: Path) -> list[psutil.Process]:
-    """Those of them that the others are forks of."""
-    every = serving(folder)
-    return [each for each in every if each.ppid() not in {other.pid for other in every}]
-
-
-def gone(folder: Path) -> bool:
-    """Whether no process serves the folder, after a while."""
-    deadline = time.monotonic() + PATIENCE
-    while serving(folder):
-        if time.monotonic() > deadline:
-            return False
-        time.sleep(0.05)
-    return True
 
 
 def messages(client: HostClient, key: str, count: int) -> Done | None:
@@ -58,7 +40,7 @@ def test_hosts_are_forks_of_one_process_that_is_started_again_when_it_has_ended(
     with closing(HostClient(folder, 0, task)) as first, closing(HostClient(folder, 1, task)) as two:
         assert isinstance(messages(first, "north", 3), Done)
         assert isinstance(messages(two, "south", 3), Done)
-        (parent,) = parents(folder)
+        (parent,) = {*serving(folder)} - {*hosts(folder)}
         assert len(parent.children()) == 2
         parent.kill()
         # The hosts that are there go on.
@@ -71,7 +53,7 @@ def test_hosts_are_forks_of_one_process_that_is_started_again_when_it_has_ended(
         assert isinstance(messages(again, "north", 3), Done)
     folder.rename(folder.with_suffix(".gone"))
     try:
-        assert gone(folder)
+        eventually(lambda: not serving(folder), PATIENCE)
     finally:
         folder.with_suffix(".gone").rename(folder)
 
@@ -86,7 +68,7 @@ def test_hosts_end_with_the_process_that_leads_them(settings: Settings, folder: 
     leader.wait()
     assert leader.stdin is not None
     leader.stdin.close()
-    assert gone(folder)
+    eventually(lambda: not serving(folder), PATIENCE)
 
 
 def test_a_folder_on_a_workers_machine_stays_as_long_as_there_are_hosts(
@@ -99,7 +81,7 @@ def test_a_folder_on_a_workers_machine_stays_as_long_as_there_are_hosts(
             assert used.exists()
         for each in serving(used):
             each.kill()
-        assert gone(used)
+        eventually(lambda: not serving(used), PATIENCE)
 
     def is_removed() -> bool:
         with own_folder("used-", folder):

@@ -22,12 +22,9 @@ from sensorstream.journal.entry_effects import merged
 from sensorstream.settings.settings import WindowSettings
 from tests.streaming.conftest import often, write_deployment
 from tests.streaming.stand_in import Keys, registered, told
-from tests.streaming.test_keyed_engines import rows_of
+from tests.streaming.test_keyed_engines import RISING, rows_of
 
 LEFT: Final = sorted((Path(__file__).parent / "states").glob("*.json"))
-_PATTERN: Final = """PREFIX : <http://example.org/t#> PREFIX xsd: <http://www.w3.org/2001/XMLSchema#>
-SELECT ?x (COUNT(*) AS ?n) WHERE { { ?p :x ?y } SEQ { ?q :x ?x } FILTER(?y < ?x) }
-GROUP BY ?x HAVING(getDURATION() < "PT9S"^^xsd:duration)"""
 
 
 def deployment_in(folder: Path) -> Deployment:
@@ -44,7 +41,7 @@ def journal() -> tuple[list[list[JournalRow]], list[list[JournalRow]]]:
         for n in range(16)
     ]
     later = [[(r[0] + 1, f"m{r[0] + 1}", *r[2:]) for r in rows] for rows in rows_of(said)]
-    return [[registered(1, "rising", _PATTERN)], *later[:10]], later[10:]
+    return [[registered(1, "rising", RISING)], *later[:10]], later[10:]
 
 
 def leave(file: Path) -> None:

@@ -31,6 +31,11 @@ _MESSAGES = st.tuples(
 _STREAMS = st.lists(st.lists(_MESSAGES, min_size=1, max_size=6), min_size=1, max_size=6)
 
 
+RISING: Final = """PREFIX : <http://example.org/t#> PREFIX xsd: <http://www.w3.org/2001/XMLSchema#>
+SELECT ?x (COUNT(*) AS ?n) WHERE { { ?p :x ?y } SEQ { ?q :x ?x } FILTER(?y < ?x) }
+GROUP BY ?x HAVING(getDURATION() < "PT9S"^^xsd:duration)"""
+
+
 def rows_of(batches: Sequence[Sequence[Any]]) -> list[list[JournalRow]]:
     """The journal of a drawn stream, by batches.
 
@@ -102,15 +107,12 @@ def test_stays_have_numbers_of_their_own_that_a_repetition_gives_again(
 
 
 def test_a_pattern_in_time_goes_on_in_an_engine_that_was_rebuilt(frugal: Deployment) -> None:
-    text = """PREFIX : <http://example.org/t#> PREFIX xsd: <http://www.w3.org/2001/XMLSchema#>
-        SELECT ?x (COUNT(*) AS ?n) WHERE { { ?p :x ?y } SEQ { ?q :x ?x } FILTER(?y < ?x) }
-        GROUP BY ?x HAVING(getDURATION() < "PT9S"^^xsd:duration)"""
     said = [[("north", 1, [(n, 7 * n % 10)]), ("south", 1, [(n, n)])] for n in range(12)]
     journal = [[(r[0] + 1, f"m{r[0] + 1}", *r[2:]) for r in rows] for rows in rows_of(said)]
 
     def reports(lost: bool) -> list[str]:
         keys, found = Keys(frugal), []
-        for rows in [[registered(1, "rising", text)], *journal]:
+        for rows in [[registered(1, "rising", RISING)], *journal]:
             if lost:
                 keys.take(rows, commit=False)
                 keys.lose_engines()

@@ -22,7 +22,14 @@ from tests.databases import execute
 from tests.streaming.conftest import seen
 from tests.streaming.stand_in import of_one_engine, write
 from tests.streaming.test_deadly_entries import deadly_deployment
-from tests.streaming.test_spark_stream import check_same, finished, raised, started, stored
+from tests.streaming.test_spark_stream import (
+    check_same,
+    finished,
+    on_one_machine,
+    raised,
+    started,
+    stored,
+)
 
 KEYS = ("north", "south", "east", "west")
 DEADLY, COUNT = 30, 160
@@ -41,10 +48,8 @@ def test_it_ends_after_its_batch_and_goes_on_with_more_partitions_and_without_wh
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     url, expected, state = new_database(), new_database(), tmp_path / "state"
-    more = (
-        f'[history]\nurl = "{url}"\ncheckpoint_every = 15\n[spark]\nmaster = "local[2]"\n'
-        '[pipeline]\nrunner = "spark"\nbatch = 40\nfolder = "state"\n'
-    )
+    pipeline = 'runner = "spark"\nbatch = 40'
+    more = on_one_machine(url, "state", "checkpoint_every = 15", pipeline)
     settings = deadly_deployment(tmp_path, more)
     deployment = read_deployment(settings)
     dice = random.Random(3)

@@ -14,7 +14,15 @@ from sensorstream.settings.settings import Settings
 from sensorstream.settings.settings_file import load_settings
 from tests.streaming.conftest import edit, on_spark, seen, write_deployment
 from tests.streaming.stand_in import of_one_engine, write
-from tests.streaming.test_spark_stream import check_same, killed, raised, rows, started, stored
+from tests.streaming.test_spark_stream import (
+    check_same,
+    killed,
+    on_one_machine,
+    raised,
+    rows,
+    started,
+    stored,
+)
 
 ENTAILED = """
 :by a owl:ObjectProperty ; rdfs:range :Camera . :Camera a owl:Class .
@@ -78,10 +86,7 @@ def test_rule_sets_and_changed_rules_do_on_spark_what_they_do_in_a_server(
     tmp_path: Path, new_database: Callable[[], str], record: Callable[..., Record]
 ) -> None:
     url, expected = new_database(), new_database()
-    more = (
-        f'[history]\nurl = "{url}"\ncheckpoint_every = 5\n[spark]\nmaster = "local[2]"\n'
-        f'[pipeline]\nfolder = "{tmp_path / "state"}"\n'
-    )
+    more = on_one_machine(url, tmp_path / "state", "checkpoint_every = 5")
     settings = ruled(tmp_path, more)
     deployment = read_deployment(settings)
     records = people(record, 40)

@@ -37,7 +37,7 @@ from sensorstream.model.timeline import Timeline
 from sensorstream.settings.settings import Settings
 from sensorstream.settings.settings_file import load_settings
 from tests.databases import execute, make_views
-from tests.streaming.conftest import seen, write_deployment
+from tests.streaming.conftest import edit, seen, write_deployment
 from tests.streaming.stand_in import of_one_engine, registered, write
 from tests.streaming.test_passing_time import WAITING
 from tests.waiting import eventually
@@ -46,6 +46,14 @@ PATIENCE = 800
 RELATIONS = ("individuals", "statements", "alerts", "human", "x")
 DIFFERENT = {"seq", "raised_at"}
 """Columns that may differ: the order of alerts in the table, and wall time."""
+
+
+def on_one_machine(url: str, folder: Path | str, history: str = "", pipeline: str = "") -> str:
+    """The settings of a pipeline with two cores here; more of the history's and its own."""
+    return (
+        f'[history]\nurl = "{url}"\n{history}\n[spark]\nmaster = "local[2]"\n'
+        f'[pipeline]\nfolder = "{folder}"\n{pipeline}\n'
+    )
 
 
 def journal(record: Callable[..., Record], count: int) -> list[Record]:
@@ -170,21 +178,19 @@ def test_what_takes_time_does_on_spark_what_it_does_in_a_server_over_a_restart(
     tmp_path: Path, new_database: Callable[[], str], record: Callable[..., Record]
 ) -> None:
     url, expected = new_database(), new_database()
-    more = (
-        f'[history]\nurl = "{url}"\ncheckpoint_every = 5\n[spark]\nmaster = "local[2]"\n'
-        f'[pipeline]\nfolder = "file://{tmp_path}/state"\n'
+    state = f"file://{tmp_path}/state"
+    write_deployment(tmp_path, on_one_machine(url, state, "checkpoint_every = 5"))
+    far = (
+        ":Far a owl:Class ; owl:equivalentClass "
+        "[ a owl:Restriction ; owl:onProperty :x ; owl:hasValue 80 ] .\n"
     )
-    write_deployment(tmp_path, more)
-    with (tmp_path / "t.ttl").open("a") as ontology:
-        ontology.write(
-            ":Far a owl:Class ; owl:equivalentClass "
-            "[ a owl:Restriction ; owl:onProperty :x ; owl:hasValue 80 ] .\n"
-        )
-    with (tmp_path / "t.rules").open("a") as rules:
-        rules.write(WAITING)
-    file = tmp_path / "sensorstream.toml"
-    file.write_text(file.read_text().replace('profile = "plain"', 'profile = "hermit"'))
-    settings = load_settings(file, {})
+    edit(
+        tmp_path,
+        ("t.ttl", ":x a owl", f"{far}:x a owl"),
+        ("t.rules", "rule far", f"{WAITING}rule far"),
+        ("sensorstream.toml", 'profile = "plain"', 'profile = "hermit"'),
+    )
+    settings = load_settings(tmp_path / "sensorstream.toml", {})
     deployment = read_deployment(settings)
     texts = {"jump": JUMP, "fall": FALL}
     records = [
@@ -307,10 +313,7 @@ def test_whatever_is_killed_it_stores_what_a_server_stores_each_once(
     tmp_path: Path, new_database: Callable[[], str], record: Callable[..., Record]
 ) -> None:
     url, expected = new_database(), new_database()
-    more = (
-        f'[history]\nurl = "{url}"\ncheckpoint_every = 30\n[spark]\nmaster = "local[2]"\n'
-        f'[pipeline]\nbatch = 60\nfolder = "{tmp_path / "state"}"\n'
-    )
+    more = on_one_machine(url, tmp_path / "state", "checkpoint_every = 30", "batch = 60")
     settings = write_deployment(tmp_path, more)
     deployment = read_deployment(settings)
     records = [*journal(record, 240), *of_a_folder(record, tmp_path / "in", 240, 60)]
