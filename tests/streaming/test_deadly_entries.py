@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import signal
 import time
 from contextlib import closing
@@ -13,7 +14,7 @@ import pytest
 
 from sensorstream.app.control.wiring import read_deployment
 from sensorstream.app.life.in_work import InWork
-from sensorstream.errors import SparkError
+from sensorstream.errors import SparkError, Unavailable
 from sensorstream.history.journal_rows import JournalRow, record_of, row_of
 from sensorstream.journal.entry_effects import merged
 from sensorstream.journal.kinds import new_record
@@ -126,7 +127,7 @@ def test_a_message_that_has_waited_is_refused_at_its_turn(tmp_path: Path) -> Non
     assert DeadlyEntries.count(tmp_path, 0).numbers == {2}
 
 
-def test_a_question_that_is_skipped_is_told_and_not_answered(tmp_path: Path) -> None:
+def test_a_question_that_is_skipped_is_told_and_answered_by_an_error(tmp_path: Path) -> None:
     controls, asked = Controls(""), AskEngines("results", {}, "=cam")
     controls._asks = [new_record(asked, 2, START, 2)]
     deployment = read_deployment(write_deployment(tmp_path))
@@ -135,7 +136,10 @@ def test_a_question_that_is_skipped_is_told_and_not_answered(tmp_path: Path) -> 
         effects, kept = engine.take(list(map(record_of, rows(80))), controls, 2)
     assert [record.seq for record in kept] == [1]
     found = merged(effects)
-    assert ([each.seq for each in found.statuses], found.answers) == ([1], ())
+    assert [each.seq for each in found.statuses] == [1]
+    (answer,) = found.answers
+    with pytest.raises(Unavailable, match="ended twice while it answered"):
+        raise pickle.loads(answer.content)[1]
     (alert,) = [a for a in found.alerts if isinstance(a, Alert) and a.kind == "entry-skipped"]
     assert (alert.message, alert.text.count("entry 2")) == ("m2.1", 1)
 
