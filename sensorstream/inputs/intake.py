@@ -149,8 +149,8 @@ class Intake:
         reason = reason.encode(errors="backslashreplace").decode()
         if not self.state or self.state == "not connected yet":
             _LOG.error("input %s: %s; it is tried again", self.name, reason)
-        self.state = reason
         self._metrics.connected.labels(self.name).set(0)
+        self.state = reason
 
     def works(self) -> None:
         """Note that the input has taken a message, or reads for long: no fault stops it."""

@@ -58,7 +58,7 @@ def keyed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Keyed]:
     key = subprocess.run([*made, *roles], check=False, capture_output=True, text=True)
     assert key.returncode == 0, key.stderr
     with ServerProcess(config) as process:
-        yield Keyed(process.url(), key.stdout.strip(), folder / "server.log")
+        yield Keyed(process.url(), key.stdout.strip(), folder / "serve.log")
 
 
 @pytest.fixture(scope="package")

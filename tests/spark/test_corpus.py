@@ -8,11 +8,17 @@ from typing import TYPE_CHECKING
 import pytest
 
 from sensorstream.errors import QueryError
-from sensorstream.history.read_only_sql import run_sql
+from sensorstream.history.read_only_sql import SqlResult, run_sql
 from sensorstream.history.view_definitions import view_definitions
 from sensorstream.model.schema import Schema
 from sensorstream.model.timeline import Timeline
-from sensorstream.spark.bulk_sql import collected, define_views, prepare, prepare_session
+from sensorstream.spark.bulk_sql import (
+    collected,
+    define_views,
+    prepare,
+    prepare_session,
+    spark_errors,
+)
 from sensorstream.spark.history_snapshot import HistoryPlace, snapshot_of
 from sensorstream.sql.postgres.sql_reader import view_name
 from tests.spark.corpus import Text, sql_texts
@@ -42,6 +48,12 @@ def test_the_corpus_has_two_hundred_texts() -> None:
     assert len({each.query for each in TEXTS}) == len(TEXTS)
 
 
+def answered(spark: SparkSession, url: str, text: Text) -> SqlResult:
+    prepared = prepare(url, text.query, timeout=300)
+    with spark_errors():
+        return collected(spark.sql(prepared.query.text), prepared, 1000)
+
+
 @pytest.mark.usefixtures("tables")
 @pytest.mark.parametrize("text", TEXTS, ids=[each.query[:60] for each in TEXTS])
 def test_spark_and_postgresql_agree_or_spark_refuses(
@@ -49,11 +61,11 @@ def test_spark_and_postgresql_agree_or_spark_refuses(
 ) -> None:
     if text.refused is not None:
         with pytest.raises(Exception, match=f"(?i){text.refused}") as caught:
-            collected(spark, prepare(url, text.query, timeout=300), row_limit=1000)
+            answered(spark, url, text)
         assert isinstance(caught.value, QueryError)
         return
     expected = run_sql(url, text.query, timeout=300, row_limit=1000)
-    answer = collected(spark, prepare(url, text.query, timeout=300), row_limit=1000)
+    answer = answered(spark, url, text)
     assert answer.columns == expected.columns
     assert "order by" in text.query or len(expected.rows) <= 1
     _same(answer.rows, expected.rows)
