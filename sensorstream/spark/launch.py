@@ -121,6 +121,8 @@ def _start(
 
     # PySpark prints every failed query with its stack; the caller gets a QueryError instead.
     logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL)
+    # Py4J prints what a sink raises, which fails its query with the same.
+    logging.getLogger("py4j.clientserver").setLevel(logging.CRITICAL)
     logging.getLogger().addFilter(_is_not_of_py4j)
     environment = {
         "JAVA_HOME": str(java_home(folder / "java")),
