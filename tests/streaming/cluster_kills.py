@@ -95,11 +95,12 @@ class Cluster:
                 return True
             return False
         if kind == "executor":
+            workers = [psutil.Process(self._running[f"worker {n}"].pid) for n in (1, 2)]
             found = [
                 each
-                for each in psutil.process_iter(["cmdline"])
-                if str(self._folder) in " ".join(each.info["cmdline"] or ())
-                and "CoarseGrainedExecutorBackend" in " ".join(each.info["cmdline"] or ())
+                for worker in workers
+                for each in worker.children()
+                if "CoarseGrainedExecutorBackend" in " ".join(each.cmdline())
             ]
             if found:
                 with suppress(psutil.NoSuchProcess):
