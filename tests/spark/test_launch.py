@@ -71,4 +71,6 @@ def test_a_start_that_is_broken_off_leaves_no_process(tmp_path: Path) -> None:
     with subprocess.Popen(command, stderr=subprocess.DEVNULL) as process:
         eventually(lambda: begun.exists() and begun.read_text() != "")
         process.terminate()
-    eventually(lambda: not psutil.pid_exists(int(begun.read_text())))
+    java = int(begun.read_text())
+    eventually(lambda: not psutil.pid_exists(java))
+    assert process.returncode == 0, "it was asked to end, and has"
