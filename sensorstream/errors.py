@@ -493,7 +493,7 @@ class LostJob(JobError, code="lost-job", of_system=True):
 
 
 class RunsOnSpark(
-    SensorStreamError, code="runs-on-spark", page="use/spark#what-needs-an-engine-in-the-server"
+    SensorStreamError, code="runs-on-spark", page="use/spark#questions-to-the-engines"
 ):
     """Engines run on Spark (``pipeline.runner``) and cannot be asked so; the text says how."""
 

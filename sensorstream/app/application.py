@@ -128,7 +128,7 @@ class Application(Handle):
         self._log = ReportLog()
         progress("reading the ontology and the rules")
         files = read_files(settings)
-        self._period = cross_check_period(settings) if self.here else None
+        self._period = cross_check_period(settings)
         store = self._recovered(files, progress)
         tell_edited(files, self.deployment)
         progress("starting the deliveries")
@@ -372,9 +372,7 @@ class Application(Handle):
 
         Raises:
             ReasonerError: HermiT did not finish in time, or failed.
-            RunsOnSpark: the engines are not here.
         """
-        self.check_here("a cross-check")
         return self._cross_checks.now(seconds)
 
     def rules(self) -> Sequence[InForce]:
@@ -441,6 +439,8 @@ class Application(Handle):
     def announce(self, queued: bool = True) -> None:
         """Wake the followers of changes, and the dispatcher of deliveries if one is ``queued``."""
         self.alert_feed.announce()
+        if not self.here:
+            self._log.feed.announce()
         if queued:
             self._dispatcher.wake()
 

@@ -16,7 +16,7 @@ from sensorstream.app.life.pipeline import Pipeline
 from sensorstream.app.questions.mirrored_window import EngineView, WindowMirror
 from sensorstream.clock import Clock
 from sensorstream.engine.engine import Engine
-from sensorstream.errors import QueryError, RunsOnSpark, Unavailable
+from sensorstream.errors import QueryError, Unavailable
 from sensorstream.history.store_reader import StoreReader
 from sensorstream.model.timeline import Timeline
 from sensorstream.processes.fork_once import run_apart
@@ -92,16 +92,6 @@ class Handle:
     def seconds(self) -> float:
         """The seconds that a question may take."""
         return self.settings.limits.question_seconds
-
-    def check_here(self, what: str, way_out: str = "ask history") -> None:
-        """Check that something can be asked in this process.
-
-        Raises:
-            RunsOnSpark: the engines run elsewhere; it tells the way out.
-        """
-        if not self.here:
-            told = f"{what}: the engines run on Spark (pipeline.runner): {way_out}"
-            raise RunsOnSpark(told)
 
     @contextmanager
     def looking(self) -> Iterator[EngineView]:

@@ -29,7 +29,7 @@ from sensorstream.archive.manifest import ArchivePart, State, begin, opened_arch
 from sensorstream.archive.parquet_layout import STATEMENTS, STAYS, TABLES
 from sensorstream.engine.checkpoint import text_of
 from sensorstream.errors import ArchiveError, HistoryError, OntologyError
-from sensorstream.history.database import connect, one_value
+from sensorstream.history.database import connect, one_value, opened
 from sensorstream.history.effects_store import tell_ends
 from sensorstream.history.store import PostgresStore
 from sensorstream.history.term_dictionary import TermKey, TermKind, look_up
@@ -85,12 +85,13 @@ def erase(
             individual is still in the window or in the part of the journal that a restart needs.
         ArchiveError: a file cannot be read or written. Nothing was erased.
     """
+    # First, since a server may run, which is not what stands in the way.
+    with opened(url, "cannot erase") as cursor:
+        _check_runner(cursor)
     with (
         PostgresStore.open(url, timeline) as store,
         opened_archive(url, "cannot erase", "sensorstream erase") as connection,
     ):
-        with connection, connection.cursor() as cursor:
-            _check_runner(cursor)
         sweep(connection, folder)
         old = _checkpoints(store, name)
         with connection, connection.cursor() as cursor:

@@ -6,9 +6,10 @@ The text is JSON, with terms as they are in memory: what reads it runs no code o
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
+from hashlib import sha256
 from json import JSONEncoder
 from typing import Any, Final
 
@@ -36,16 +37,19 @@ class HeldContent:
 
 @dataclass(frozen=True, slots=True)
 class WindowTotals:
-    """The partitions of a window that hold something, and messages that wait, in it and before."""
+    """The partitions of a window that hold something, and messages that wait, in it and before;
+    whether the plain profile stands in for the engine's reasoner.
+    """
 
     partitions: int = 0
     pending: int = 0
     held: int = 0
+    degraded: bool = False
 
     @property
     def text(self) -> str:
         """The totals for :func:`read_held`."""
-        return _write((self.partitions, self.pending, self.held))
+        return _write((self.partitions, self.pending, self.held, self.degraded))
 
 
 def totals_of(engine: Engine) -> WindowTotals | None:
@@ -53,7 +57,18 @@ def totals_of(engine: Engine) -> WindowTotals | None:
     window = engine.window
     if not (len(window) or window.pending or engine.held):
         return None
-    return WindowTotals(window.partitions, window.pending, engine.held)
+    return WindowTotals(window.partitions, window.pending, engine.held, bool(engine.degraded))
+
+
+def digests(key: str, subjects: Iterable[Subject]) -> Iterator[bytes]:
+    """The names of parts: of the totals of a key's engine, then of its content about subjects."""
+    named = sha256(key.encode())
+    yield named.digest()
+    named.update(b"\0")
+    for subject in subjects:
+        each = named.copy()
+        each.update(subject.encode("utf-8", "surrogatepass"))
+        yield each.digest()
 
 
 def content_of(engine: Engine, subject: Subject) -> str | None:
@@ -73,9 +88,10 @@ def content_of(engine: Engine, subject: Subject) -> str | None:
 
 def read_held(text: str) -> HeldContent | WindowTotals:
     """Read what :func:`content_of` or :func:`totals_of` has told; most equal terms are shared."""
-    name, stay, inferred = told = json.loads(text)
-    if isinstance(name, int):
+    told = json.loads(text)
+    if isinstance(told[0], int):
         return WindowTotals(*told)
+    name, stay, inferred = told
     subject: Any = _term(name)
     individual = None
     if stay is not None:

@@ -33,6 +33,7 @@ from sensorstream.history.effects_writer import (
     Standings,
     pass_on,
     store_answers,
+    store_followed,
     store_standings,
 )
 from sensorstream.history.partitions import Partitions, analyze
@@ -258,6 +259,8 @@ class EffectsStore:
                 if standings is not None:
                     store_standings(cursor, standings, new=True)
                     pass_on(cursor, standings)
+                    if effects.reports:
+                        store_followed(cursor, effects.reports)
                 if effects.answers:
                     store_answers(cursor, effects.answers)
                 if trial:

@@ -8,6 +8,7 @@ each engine the state before the last batch.
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -18,7 +19,10 @@ from typing import Any, Final, Literal, TypeAlias
 
 from psycopg2 import extensions
 from psycopg2.extras import Json, execute_values
+from sqlalchemy import Engine, text
 
+from sensorstream.engine.codec import decode, encode
+from sensorstream.engine.engine_queries import EngineReport
 from sensorstream.errors import HistoryError
 from sensorstream.history.copying import RowShape
 from sensorstream.history.database import (
@@ -29,8 +33,8 @@ from sensorstream.history.database import (
     pipelined,
     translating,
 )
-from sensorstream.journal.key_routing import ANSWERED, CONTROL
-from sensorstream.journal.records import PASSED, EngineAnswer
+from sensorstream.journal.key_routing import ANSWERED, CONTROL, QUERIES
+from sensorstream.journal.records import PASSED, EngineAnswer, number_of_message
 from sensorstream.model.timeline import Instant
 from sensorstream.model.waits import Waits
 
@@ -387,6 +391,97 @@ def take_answers(cursor: extensions.cursor, entry: int) -> dict[str, bytes]:
     """The stored answers to an entry by their keys, which are deleted."""
     cursor.execute("delete from store.answers where entry = %s returning key, content", (entry,))
     return {key: bytes(content) for key, content in cursor}
+
+
+_MOST_REPORTS: Final = 1_000
+_MOST_BYTES: Final = 64 << 20
+"""Of the reports that are kept: the most of a batch, and the most of a registration."""
+_AWAY: Final = 1 << 20
+
+
+def store_followed(cursor: extensions.cursor, reports: Sequence[EngineReport]) -> None:
+    """Store the reports of a batch whose registrations are followed (:func:`followed`).
+
+    They are answers without a question. A row with the entry 0 has a registration as its key, and
+    as its content the number of its last report: those of all engines are counted together. A row
+    with the registration's entry has the reports of a batch; its key is the number of the last.
+    """
+    of: dict[str, list[EngineReport]] = {}
+    for each in reports:
+        name, _, engine = each.entry.partition(".")
+        if "." not in engine:  # else it is a query of a stage
+            of.setdefault(name, []).append(each)
+    cursor.execute(
+        "select key, convert_from(content, 'utf8')::bigint from store.answers "
+        "where entry = 0 and key = any(%s) and stored_at > now() - %s for update",
+        (list(of), ANSWERED),
+    )
+    for name, last in dict(cursor.fetchall()).items():
+        numbered = list(enumerate(of[name], last + 1))
+        end = last + len(numbered)
+        told = (EngineReport(name, n, r.report) for n, r in numbered[-_MOST_REPORTS:])
+        content = json.dumps([encode(each, EngineReport) for each in told]).encode()
+        entry = number_of_message(name)
+        store_answers(cursor, [EngineAnswer(entry, f"{end:020}", content)])
+        cursor.execute(
+            "update store.answers set content = %s where entry = 0 and key = %s; "
+            "delete from store.answers a using (select key, sum(length(content)) over "
+            "(order by key desc) - length(content) as newer from store.answers where entry = %s) b "
+            "where a.entry = %s and a.key = b.key and b.newer > %s",
+            (str(end).encode(), name, entry, entry, _MOST_BYTES),
+        )
+
+
+_FOLLOW: Final = text(
+    f"""
+    with known as (
+      select content from store.answers
+      where entry = 0 and key = :entry and stored_at > now() - :age
+    ), touched as (  -- rarely, because it waits for a batch that is being stored
+      update store.answers set stored_at = now() where entry = 0 and key = :entry
+      and stored_at > now() - :age and stored_at < now() - :age / 10
+    ), new as (
+      insert into store.answers (entry, key, content)
+      select 0, :entry, convert_to((watermark * {_AWAY})::text, 'utf8') from store.progress
+      where not exists (select from known) returning content
+    )
+    select convert_from(content, 'utf8')::bigint
+    from (select * from known union all select * from new) f limit 1
+    """
+)
+_NEXT: Final = text(
+    "select content from store.answers where entry = :entry and key > :after order by key limit 1"
+)
+_MET: Final = text(
+    "select not exists (select from store.messages where kind = any(:kinds) "
+    "and seq > (select watermark from store.progress))"
+)
+
+
+def followed(database: Engine, entry: str, after: int | None) -> tuple[int, Sequence[EngineReport]]:
+    """Follow a registration: later reports are stored, as long as somebody asks for them.
+
+    Returns the number that the next kept reports come after, and those: ``after``, or another one
+    if it is None, or too long ago for the number of those between to be known.
+    """
+    with translating("cannot read the reports"), database.begin() as connection:
+        told = {"entry": entry, "age": ANSWERED}
+        last: int = connection.execute(_FOLLOW, told).scalar_one()
+        if after is None or after >= last:
+            return last if after is None else after, ()
+        place = {"entry": number_of_message(entry), "after": f"{after:020}"}
+        content = connection.execute(_NEXT, place).scalar() or b"[]"
+    reports = [decode(each, EngineReport) for each in json.loads(bytes(content))]
+    reports = [each for each in reports if each.number > after]
+    if reports and reports[0].number - after >= _AWAY // 2:
+        after = reports[0].number - 2
+    return after, reports
+
+
+def queries_met(database: Engine) -> bool:
+    """Whether the engines on Spark have met all that starts and ends queries."""
+    with translating("cannot read the journal"), database.connect() as connection:
+        return bool(connection.execute(_MET, {"kinds": list(QUERIES)}).scalar())
 
 
 def is_written(cursor: extensions.cursor) -> bool:

@@ -1,13 +1,15 @@
-"""The entries that end the process of their engine, which are skipped the third time.
+"""The entries that end the process of an engine, which that engine skips the third time.
 
-Two files in the folder of the sockets outlive a host: the entry in work, and the numbers of the
-entries to skip. What was skipped is in Spark's state and in the journal when its batch is stored.
+Two files in the folder of the sockets outlive a host: the entry in work, and the entries to skip,
+each with the number of its engine. What was skipped is in Spark's state and in the journal when its
+batch is stored.
 """
 
 from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import dataclass, field
+from hashlib import sha256
 from pathlib import Path
 
 from sensorstream.app.life.in_work import TOO_OFTEN, InWork
@@ -15,9 +17,9 @@ from sensorstream.app.life.in_work import TOO_OFTEN, InWork
 
 @dataclass(frozen=True, slots=True)
 class DeadlyEntries:
-    """The numbers of the entries to skip, and a note of the entry in work."""
+    """The entries to skip, each with the number of its engine, and a note of the entry in work."""
 
-    numbers: frozenset[int] = frozenset()
+    found: frozenset[tuple[int, int]] = frozenset()
     in_work: InWork = field(default_factory=InWork)
 
     @classmethod
@@ -31,12 +33,23 @@ class DeadlyEntries:
         death = in_work.open()
         if death is not None and death.times >= TOO_OFTEN:
             with _file(folder, partition).open("a") as file:
-                file.write(f"{death.culprit}\n")
+                file.write(f"{death.culprit} {death.engine}\n")
             in_work.forget()
-        numbers: list[str] = []
+        lines: list[str] = []
         with suppress(FileNotFoundError):
-            numbers = _file(folder, partition).read_text().split()
-        return cls(frozenset(map(int, numbers)), in_work)
+            lines = _file(folder, partition).read_text().splitlines()
+        pairs = (line.split() for line in lines)
+        return cls(frozenset((int(seq), int(engine)) for seq, engine in pairs), in_work)
+
+    def begin(self, key: str) -> frozenset[int]:
+        """The numbers of the entries that the engine of a key skips; it works from now on."""
+        self.in_work.engine = engine = engine_number(key)
+        return frozenset(seq for seq, of in self.found if of == engine)
+
+
+def engine_number(key: str) -> int:
+    """A number for the engine of a key."""
+    return int.from_bytes(sha256(key.encode()).digest()[:8], "big", signed=True)
 
 
 def skipped_bytes(folder: Path, partition: int) -> int:

@@ -17,9 +17,10 @@ from sensorstream.app.life.in_work import TOO_OFTEN
 from sensorstream.app.life.recovery import consequence
 from sensorstream.clock import SystemClock
 from sensorstream.engine.checkpoint import dump, load
-from sensorstream.engine.held_content import WindowTotals, content_of, totals_of
+from sensorstream.engine.held_content import WindowTotals, content_of, digests, totals_of
 from sensorstream.engine.outcome import Outcome
 from sensorstream.engine.query_alerts import KIND
+from sensorstream.errors import SparkError
 from sensorstream.history.effects_writer import EngineStanding, HeldRow
 from sensorstream.history.journal_rows import journal_rows, record_of
 from sensorstream.journal.entry_effects import effects_of, in_order
@@ -203,6 +204,7 @@ class KeyedEngine:
         self._stage = stage_of(deployment, key)
         deployment = deployment if self._stage is None else self._stage.deployment
         self._deadly = deadly or DeadlyEntries()
+        self._skips: frozenset[int] = frozenset()
         turn = self._deadly.in_work.turn_to
         machine = build_machine(deployment, counter, turn=turn, live=True)
         self.skipped = False
@@ -265,6 +267,7 @@ class KeyedEngine:
         Returns:
             The effects of each entry, and the records with their statuses, to be kept.
         """
+        self._skips = self._deadly.begin(self._key)
         if self.place.last < self.place.first:
             self._begin(controls)
         effects: list[Effects] = []
@@ -315,17 +318,14 @@ class KeyedEngine:
 
     def _held(self) -> Iterator[HeldRow]:
         """The content of the window that is new since the last call, or since a rebuilding."""
-        named = sha256(self._key.encode())
-        totals = totals_of(self._engine)
+        # Sorted, because the order of a set differs between processes.
+        subjects, totals = sorted(self._touched), totals_of(self._engine)
+        digest, *parts = digests(self._key, subjects)
         if totals != self._totals:
             self._totals = totals
-            yield named.digest(), None if totals is None else totals.text
-        named.update(b"\0")
-        # Sorted, because the order of a set differs between processes.
-        for subject in sorted(self._touched):
-            each = named.copy()
-            each.update(subject.encode("utf-8", "surrogatepass"))
-            yield each.digest(), content_of(self._engine, subject)
+            yield digest, None if totals is None else totals.text
+        for each, subject in zip(parts, subjects, strict=True):
+            yield each, content_of(self._engine, subject)
         self._touched.clear()
 
     def checkpoint(self) -> bytes:
@@ -367,7 +367,7 @@ class KeyedEngine:
         new: bool = False,
     ) -> Iterator[tuple[Record, Outcome, bool]]:
         """Apply entries; ``new``: for the first time, so that one may end this process."""
-        deadly = self._deadly.numbers if new else frozenset()
+        deadly = self._skips if new else frozenset()
         # One that waits for its turn has arrived, and is refused then.
         self._refused.update(map(message_id, deadly))
         own = {each.seq for each in records}
@@ -391,6 +391,7 @@ class KeyedEngine:
             waits = None
             if new:
                 if record.seq in deadly:
+                    self._check_skipped(record)
                     record = replace(record, status=Status.SKIPPED)
                 self._deadly.in_work.begin(record)
             if record.kind in TAKEOVERS and record.status not in (Status.REJECTED, Status.SKIPPED):
@@ -401,11 +402,25 @@ class KeyedEngine:
                 self._tell_skipped(record, outcome)
             yield record, outcome, record.seq in own
 
+    def _check_skipped(self, record: Record) -> None:
+        """Check that an entry can be skipped by one engine: what all go on with cannot.
+
+        Raises:
+            SparkError: it cannot.
+        """
+        if record.kind in TAKEOVERS:
+            raise SparkError(
+                f"entry {record.seq} ({record.kind}) ends the process of the engine of "
+                f"{self._whose}, {TOO_OFTEN} times in a row, and engines cannot differ in it: undo "
+                f"it by 'sensorstream journal skip {record.seq}' while neither server nor pipeline "
+                "runs"
+            )
+
     def _tell_skipped(self, record: Record, outcome: Outcome) -> None:
         """Add reason and alert to what is skipped, as a server tells it by an entry."""
         for each in in_order(outcome):
             seq = number_of_message(each.message.id)
-            if seq in self._deadly.numbers and each.status in (Status.SKIPPED, Status.REJECTED):
+            if seq in self._skips and each.status in (Status.SKIPPED, Status.REJECTED):
                 self.skipped = True
                 kind = record.kind if seq == record.seq else TakeMessage.kind
                 text = (

@@ -20,12 +20,13 @@ def passed_on(
     stages: Sequence[Stage], told: Sequence[tuple[str, Sequence[Effects]]]
 ) -> list[tuple[str, Instant, bytes]]:
     """The events of a batch that go on: the key of the engine that takes each, its time and its
-    content. ``told`` are the effects that the engine of each key has made.
+    content. ``told`` are the effects that the engine of each key has made; their events go on in
+    the order of the entries, however the keys are divided.
     """
+    parts = [(key, effects) for key, of_key in told for effects in of_key]
     return [
         (f"{stage.name}={value}", part.time, json.dumps(encode(part, Event)).encode())
-        for key, of_key in told
-        for effects in of_key
+        for key, effects in sorted(parts, key=lambda part: (part[1].watermark, part[0]))
         for each in effects.reports
         for stage in stages
         if (stage_name(key), each.report.query) in stage.sources

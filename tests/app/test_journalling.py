@@ -21,7 +21,6 @@ from sensorstream.errors import (
     OntologyError,
     QueryConflict,
     RulesError,
-    RunsOnSpark,
 )
 from sensorstream.history.effects_writer import (
     BatchProgress,
@@ -81,15 +80,6 @@ def test_over_http_the_answer_is_202(client: Ask) -> None:
     assert answer.json()["status"] == "journalled"
 
 
-def test_what_needs_an_engine_is_refused(application: Application) -> None:
-    with pytest.raises(RunsOnSpark, match="a cross-check"):
-        application.cross_check()
-    application.queries.register(QUERY, "people")
-    assert [each.name for each in application.queries.views()] == ["people"]
-    with pytest.raises(RunsOnSpark, match="let a webhook or an output deliver them"):
-        application.queries.check_followed()
-
-
 def test_each_resource_answers_or_says_that_the_engines_are_elsewhere(
     application: Application, client: Ask
 ) -> None:
@@ -124,7 +114,7 @@ def test_each_resource_answers_or_says_that_the_engines_are_elsewhere(
 
 
 def test_queries_webhooks_and_rules_are_put_and_restored(
-    client: Ask,
+    application: Application, client: Ask
 ) -> None:
     (file,) = client("/rules").json()["files"]
     sent = {"content-type": "application/sparql-query"}
@@ -141,6 +131,8 @@ def test_queries_webhooks_and_rules_are_put_and_restored(
         assert put.status_code == 200, put.text
     url = "http://127.0.0.1:9/"
     assert client("/webhooks/ops", "PUT", json={"url": url}).status_code == 201
+    assert application.health.ailment() == ""
+    assert application._in_work.seconds == 0, "the watchdog would end the process later"
     assert client("/webhooks/ops", "PUT", json={"url": f"{url}b"}).status_code == 200
     for kind, name, read in (
         ("queries", "people", "query"),

@@ -41,8 +41,8 @@ def ids_in_outbox(url: str) -> list[str]:
 
 def told(application: Application, name: str) -> list[str]:
     """The ids of all reports of a query."""
-    entry = application.queries.view(name).entry
-    return [each.id for each in application.queries.reports(entry, 0)]
+    queries = application.queries
+    return [each.id for each in queries.reports(queries.view(name), 0)[1]]
 
 
 def test_only_what_a_webhook_asks_for_is_stored(

@@ -1,24 +1,32 @@
-"""Everything that the HTTP interface can do, both clients and the command line can do, too."""
+"""Everything that the HTTP interface can do, both clients and the command line can do, too; and
+all of it works where the engines run on Spark, or is refused there with the way out.
+"""
 
 from __future__ import annotations
 
 import json
 import re
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Final
 
 import httpx
 import pytest
 from click.testing import Result
 
+from sensorstream.app.control.wiring import read_deployment
 from sensorstream.cli.command_client import CommandClient
 from sensorstream.cli.command_group import COMMANDS
+from sensorstream.cli.demo.server_process import ServerProcess
 from sensorstream.cli.simulation.tracker_messages import PAPER_MESSAGE, tracker_messages
 from sensorstream.client.deployment_operations import Kind
+from sensorstream.errors import RunsOnSpark
 from sensorstream.settings.settings_file import load_settings
 from tests.cli.served import Served
+from tests.streaming.stand_in import running
+from tests.waiting import eventually
 
 Run = Callable[..., Result]
 PEOPLE: Final = (
@@ -61,7 +69,9 @@ def newest(client: CommandClient) -> str:
 
 def unmatched(client: CommandClient) -> str:
     """A message that has just come and that no rule matches."""
-    return str(client.send("<Nothing/>")["message_id"])
+    name = str(client.send("<Nothing/>")["message_id"])
+    eventually(lambda: client.message(name)["status"] == "unmatched")
+    return name
 
 
 OPS: Final = json.dumps({"url": RECEIVER}).encode()
@@ -272,9 +282,41 @@ WITHOUT_JSON: Final = {
 """Answers that are empty, or always of one form."""
 
 
+REFUSED: Final = dict.fromkeys(
+    ("GET /queries/{name}/graph", "GET /queries/{name}/step", "DELETE /queries/{name}/step"),
+    "expected the key of one, such as 'rest', 'soap'",
+)
+"""Operations that are refused where engines of several keys run on Spark, and the way out."""
+NO_HISTORY: Final = {
+    *("check", "config", "demo", "docs", "fmt", "init", "language-server", "map", "rml", "ruleset"),
+    *("resend", "restore", "run", "serve", "simulate", "stream", "test", "validate"),
+}
+"""Commands that ask neither a server nor its history, or are told of elsewhere."""
+OF_HISTORY: Final[Mapping[str, tuple[tuple[str, ...], str]]] = {
+    "archive": (("list",), ""),
+    "backfill": (("{folder}/messages",), ""),
+    "backup": (("{folder}/all.tar",), ""),
+    "db": (("url",), ""),
+    "doctor": ((), ""),
+    "erase": (("--individual", SEEN), "the engines of this history run on Spark"),
+    "journal": (("list",), ""),
+    "keys": (("list",), ""),
+    "replay": ((), "there is an engine for each key, and a replay has one"),
+    "rereason": ((), "no process knows the windows of all keys"),
+    "spark": (("--help",), ""),
+    "sql": ((MANY,), ""),
+}
+"""Commands that read the history themselves, by arguments; and why they are refused where the
+engines run on Spark, "" if they are not."""
+
+
 @pytest.fixture(scope="module")
 def webhook(another: Served) -> str:
     """A query, a webhook, messages, alerts and a message in quarantine; the webhook's id."""
+    return prepared(another)
+
+
+def prepared(another: Served) -> str:
     with CommandClient(another.url) as client:
         made = client.add_webhook(RECEIVER)["id"]
         client.register(PEOPLE, "urn:x:people")
@@ -283,6 +325,7 @@ def webhook(another: Served) -> str:
             client.send(message)
         client.send("<Stranger/>")
         (another.folder / "people.rq").write_text(PEOPLE)
+        eventually(lambda: client.deliveries(str(made)) and client.alerts_in("open", 1))
         job = client.start_job(MANY)["id"]
         while client.job(job)["ended_at"] is None:
             time.sleep(0.1)
@@ -301,6 +344,24 @@ def requests(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
     monkeypatch.setattr(httpx.Client, "send", recorded)
     return sent
+
+
+@pytest.fixture(scope="module")
+def on_spark(new_workspace: Callable[[], Path]) -> Iterator[Served]:
+    """A server whose engines a pipeline has, with what :func:`prepared` makes."""
+    config = new_workspace()
+    config.write_text(
+        re.sub('^#? *runner = "engine"', 'runner = "spark"', config.read_text(), flags=re.M)
+    )
+    settings = load_settings(config)
+    with ServerProcess(config) as process, running(read_deployment(settings), settings.history.url):
+        made = Served(config.parent, config, process.url())
+        prepared(made)
+        with CommandClient(made.url) as client:
+            # Of another source, so that there are two engines.
+            client.post_soap(PAPER_MESSAGE)
+            eventually(lambda: client.messages(1)[0]["status"] == "accepted")
+        yield made
 
 
 def edit(served: Served) -> None:
@@ -327,6 +388,33 @@ def test_the_command_line_has_a_command_for_every_operation(another: Served) -> 
     # "sql" reads the history of a settings file itself, with or without a server.
     assert "sql" in COMMANDS
     assert operations(another.url) - OTHER_FORMS.keys() - {"POST /sql"} == set(COMMAND)
+
+
+@pytest.mark.parametrize("operation", CLIENT)
+def test_on_spark_the_method_has_an_answer(operation: str, on_spark: Served) -> None:
+    with CommandClient(on_spark.url) as client:
+        if operation == "DELETE /queries/{name}":
+            client.register(PEOPLE, "urn:x:gone")
+        if operation in REFUSED:
+            with pytest.raises(RunsOnSpark, match=REFUSED[operation]):
+                CLIENT[operation](client)
+        else:
+            CLIENT[operation](client)
+
+
+def test_what_each_command_does_on_spark_is_told() -> None:
+    of_server = {command[0] for command in COMMAND.values()}
+    assert OF_HISTORY.keys() | NO_HISTORY | of_server == COMMANDS.keys()
+
+
+@pytest.mark.parametrize("command", OF_HISTORY)
+def test_on_spark_a_command_works_or_says_why_not(command: str, on_spark: Served, run: Run) -> None:
+    arguments, refused = OF_HISTORY[command]
+    given = [each.replace("{folder}", str(on_spark.folder)) for each in arguments]
+    options = () if command == "spark" else ("-c", on_spark.config)
+    result = run(command, *given, *options)
+    assert (result.exit_code == 0) == (not refused), result.output
+    assert refused in " ".join(result.output.split())
 
 
 @pytest.mark.parametrize("operation", CLIENT)

@@ -135,8 +135,8 @@ class NoQueries(Queries):
     def runs(self, entry: str) -> bool:
         return False
 
-    def reports(self, entry: str, after: int) -> Sequence[EngineReport]:
-        return ()
+    def reports(self, query: QueryView, after: int | None) -> tuple[int, Sequence[EngineReport]]:
+        return 0, ()
 
     def put(
         self, name: str, text: str, by: str = "", match: Match = None, *, found: bool = False

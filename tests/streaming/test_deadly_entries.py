@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 import signal
 import time
+from collections.abc import Callable
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -12,25 +13,32 @@ from typing import Any
 
 import pytest
 
+from sensorstream.app.application import Application
 from sensorstream.app.control.wiring import read_deployment
 from sensorstream.app.life.in_work import InWork
+from sensorstream.app.life.recovery import find_start, skip_entry
 from sensorstream.errors import SparkError, Unavailable
 from sensorstream.history.journal_rows import JournalRow, record_of, row_of
+from sensorstream.history.store import PostgresStore
 from sensorstream.journal.entry_effects import merged
 from sensorstream.journal.kinds import new_record
 from sensorstream.journal.message import AskEngines
-from sensorstream.journal.records import Effects
+from sensorstream.journal.records import Effects, number_of_message
+from sensorstream.journal.registration import RegisterQuery
+from sensorstream.journal.takeover import PutRules
 from sensorstream.model.events import Alert, Status
 from sensorstream.settings.settings import Settings
 from sensorstream.settings.settings_file import load_settings
-from sensorstream.streaming.deadly_entries import DeadlyEntries
+from sensorstream.streaming.deadly_entries import DeadlyEntries, engine_number
 from sensorstream.streaming.engine_host import EngineHost
 from sensorstream.streaming.host_client import HostClient
 from sensorstream.streaming.keyed_engine import Controls, KeyedEngine
 from sensorstream.streaming.worker_messages import Done, EnginePlace, HostTask, Work, pack, unpack
-from tests.streaming.conftest import START, edit, hosts, seen, write_deployment
-from tests.streaming.stand_in import entry, of_one_engine, parts, told
+from tests.databases import execute
+from tests.streaming.conftest import START, edit, hosts, on_spark, seen, write_deployment
+from tests.streaming.stand_in import StandIn, entry, of_one_engine, parts, told
 
+CAM = engine_number("=cam")
 DEADLY = {66: "os._exit(3)", 67: "os.kill(os.getpid(), signal.SIGSEGV)", 68: "while True: pass"}
 """The values of x at which the function of the rule ends the process, or never ends."""
 CODE = "import os, signal\ndef safe(text: str) -> str:\n" + "".join(
@@ -109,13 +117,15 @@ def test_a_message_that_has_waited_is_refused_at_its_turn(tmp_path: Path) -> Non
     assert isinstance(first, Done)
     # It dies twice while the second message has its turn.
     for _ in range(2):
-        assert DeadlyEntries.count(tmp_path, 0).numbers == frozenset()
+        assert DeadlyEntries.count(tmp_path, 0).found == frozenset()
         in_work = InWork(tmp_path / "0.in-work")
         in_work.open()
+        in_work.engine = CAM
         in_work.begin(record_of(rows(20, first=5)[0]))
         in_work.turn_to("m2")
     deadly = DeadlyEntries.count(tmp_path, 0)
-    assert deadly.numbers == {2}
+    assert deadly.begin("=cam") == {2}
+    assert not deadly.begin("=other")
     host = EngineHost(deployment, "", deadly=deadly)
     work = Work("=cam", first.place, 0, [pack(rows(20, 30, 90, 40, first=4))])
     done = host.work(replace(work, rebuild=True, kept=[first.entries]))
@@ -124,14 +134,14 @@ def test_a_message_that_has_waited_is_refused_at_its_turn(tmp_path: Path) -> Non
     assert [each.message for each in found.alerts if each.kind == "entry-skipped"] == ["m2"]
     assert isinstance(done, Done)
     assert done.checkpoint is not None, "the state before has the message, which waits"
-    assert DeadlyEntries.count(tmp_path, 0).numbers == {2}
+    assert DeadlyEntries.count(tmp_path, 0).found == {(2, CAM)}
 
 
 def test_a_question_that_is_skipped_is_told_and_answered_by_an_error(tmp_path: Path) -> None:
     controls, asked = Controls(""), AskEngines("results", {}, "=cam")
     controls._asks = [new_record(asked, 2, START, 2)]
     deployment = read_deployment(write_deployment(tmp_path))
-    deadly = DeadlyEntries(frozenset({2}))
+    deadly = DeadlyEntries(frozenset({(2, CAM)}))
     with closing(KeyedEngine(deployment, time.perf_counter, 1, "=cam", deadly)) as engine:
         effects, kept = engine.take(list(map(record_of, rows(80))), controls, 2)
     assert [record.seq for record in kept] == [1]
@@ -155,3 +165,47 @@ def test_hosts_that_end_without_an_entry_in_work_are_told(folder: Path, tmp_path
         pytest.raises(SparkError, match="ended twice at the key '=cam'"),
     ):
         client.work(replace(work, rebuild=True, kept=[kept]))
+
+
+def test_what_ends_the_engine_of_one_key_is_in_force_for_all_others(tmp_path: Path) -> None:
+    deployment = read_deployment(write_deployment(tmp_path))
+    deadly = DeadlyEntries(frozenset({(2, CAM)}))
+    controls = Controls("")
+    put = PutRules({"t.rules": deployment.texts["t.rules"]}, "me", {})
+    query = RegisterQuery("far", "ASK { ?s ?p ?o }")
+    for entry_of_all, skipped in ((query, True), (put, False)):
+        controls._changes = [new_record(entry_of_all, 2, START, 2)]
+        for key in ("=cam", "=other"):
+            with closing(KeyedEngine(deployment, time.perf_counter, 1, key, deadly)) as engine:
+                said = list(map(record_of, rows(80)))
+                if key == "=cam" and not skipped:
+                    with pytest.raises(SparkError, match=r"entry 2 \(rules\) .*'cam'.* skip 2'"):
+                        engine.take(said, controls, 2)
+                    continue
+                found = merged(engine.take(said, controls, 2)[0])
+                told_skipped = [
+                    a.message for a in found.alerts if isinstance(a, Alert) and "skip" in a.kind
+                ]
+                assert told_skipped == ["m2.1"] * (skipped and key == "=cam")
+
+
+def test_a_takeover_that_is_skipped_in_the_journal_is_passed_by_all(
+    tmp_path: Path, new_database: Callable[[], str]
+) -> None:
+    url = new_database()
+    settings = on_spark(write_deployment(tmp_path), url)
+    with Application.open(settings) as server:
+        texts = {each.name: each.text for each in server.rulebook.files().files}
+        server.submit(seen("cam", 1, (1, 80)), "cam").result(60)
+        server.rulebook.put("more.rules", "# nothing", "me")
+        server.submit(seen("cam", 2, (2, 90)), "cam").result(60)
+    with closing(PostgresStore.open(url, settings.time.timeline)) as store:
+        seq = number_of_message(server.rulebook.files().origin)
+        skip_entry(seq, "skipped: it is deadly", store, find_start(store), START)
+    with Application.open(settings) as server, closing(StandIn(server.deployment, url)) as spark:
+        assert {each.name: each.text for each in server.rulebook.files().files} == texts
+        while spark.batch():
+            """All is done."""
+        told = execute(url, "select status from store.messages where seq = %s", values=(seq,))
+        assert told == [("skipped",)]
+        assert execute(url, "select count(*) from store.alerts where rule = 'far'") == [(2,)]

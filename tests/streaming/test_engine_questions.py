@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import io
+import json
 import os
 import pickle
 from collections.abc import Callable, Iterator
-from contextlib import closing
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, closing
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
@@ -20,12 +23,21 @@ from sensorstream.app.application import Application
 from sensorstream.app.control.wiring import Deployment, read_deployment
 from sensorstream.app.questions import engine_questions
 from sensorstream.app.questions.engine_questions import _Plain
+from sensorstream.engine.engine_queries import EngineReport
+from sensorstream.history import effects_writer
+from sensorstream.history.database import engine, opened
+from sensorstream.history.effects_writer import followed, store_followed
 from sensorstream.journal.message import AskEngines
 from sensorstream.journal.records import Record
+from sensorstream.model import rdf
+from sensorstream.model.terms import IRI
+from sensorstream.reasoning.dl.cross_check import Differences
+from sensorstream.server.rest.queries_routes import _follow
 from sensorstream.settings.settings import Settings
+from sensorstream.streams.query_report import Report, RowOperation
 from tests.asking import Ask, asking
 from tests.databases import execute
-from tests.streaming.conftest import on_spark, seen, write_deployment
+from tests.streaming.conftest import edit, on_spark, seen, write_deployment
 from tests.streaming.stand_in import StandIn, running, write
 from tests.waiting import eventually
 
@@ -290,3 +302,133 @@ def test_a_server_with_an_engine_of_its_own_passes_over_questions(
 def test_nothing_but_classes_of_the_package_comes_out_of_an_answer() -> None:
     with pytest.raises(pickle.UnpicklingError, match=r"an answer has posix\.system"):
         _Plain(io.BytesIO(pickle.dumps(os.system))).load()
+
+
+def events(server: Application, place: int, count: int) -> list[tuple[str, Any]]:
+    """The next events of the query's stream after a report: the kind and the data of each."""
+    query = server.queries.view("who")
+
+    async def read() -> list[tuple[str, Any]]:
+        found: list[tuple[str, Any]] = []
+        with server.queries.feed.subscribe() as news:
+            last = f"{query.entry}-{place}"
+            async for part in _follow(server, query, last, news, "json"):
+                lines = [each for each in part.decode().splitlines() if each and each[0] != ":"]
+                fields = dict(each.split(": ", 1) for each in lines)
+                if "event" in fields:
+                    data = json.loads(fields["data"])
+                    assert fields["event"] != "report" or data["id"] == fields["id"]
+                    found.append((fields["event"], data))
+                if len(found) == count:
+                    break
+        return found
+
+    return asyncio.run(read())
+
+
+def test_reports_are_followed_as_on_a_server_and_what_is_missed_is_told(
+    deployment: Deployment, new_database: Callable[[], str]
+) -> None:
+    url, told = new_database(), []
+    with ThreadPoolExecutor() as threads, ExitStack() as stack:
+        for settings in (
+            at(deployment.settings, new_database()),
+            on_spark(deployment.settings, url),
+        ):
+            server = stack.enter_context(Application.open(settings))
+            if not server.here:
+                stack.enter_context(running(deployment, url))
+            query = server.queries.register(QUERY, "who")
+            start, none = server.queries.reports(query, None)
+            assert not none
+            for each in NORTH:
+                server.submit(each, "north").result(60)
+            # Each comes, and the third also changes a row.
+            whole = events(server, start, 4)
+            assert events(server, start + 1, 3) == whole[1:]
+            assert [data.pop("id") for _, data in whole] == [
+                f"{query.entry}-{start + n}" for n in range(1, 5)
+            ]
+            end = threads.submit(events, server, start + 4, 1)
+            eventually(lambda: len(server.queries.feed) == 1)  # noqa: B023 - it is over then
+            server.queries.remove("who")
+            assert end.result(60) == [("end", {})]
+            told.append(whole)
+        assert {kind for kind, _ in told[0]} == {"report"}
+        assert told[1] == told[0]
+        # Nobody follows for long: then it is not known how many are missed.
+        query = server.queries.register(QUERY, "who")
+        start, _ = server.queries.reports(query, None)
+        execute(url, "update store.answers set stored_at = now() - interval '1 hour'")
+        server.submit(SOUTH[0], "south").result(60)
+        eventually(lambda: not server.queries.runs("none"))
+        assert not server.queries.reports(query, start)[1]
+        server.submit(SOUTH[1], "south").result(60)
+        eventually(lambda: server.queries.reports(query, start)[1])
+        place, found = server.queries.reports(query, start)
+        assert found[0].number == place + 2
+
+
+def test_of_reports_the_last_ones_are_kept(
+    deployment: Deployment, new_database: Callable[[], str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    url = new_database()
+    with closing(StandIn(deployment, url)):
+        database = engine(url)
+        report = Report("q", 1, RowOperation.ADDED, ("a",), ((IRI("urn:a"),), (None,)))
+
+        def told(*entries: str) -> None:
+            with opened(url, "store") as cursor:
+                store_followed(cursor, [EngineReport(each, 1, report) for each in entries])
+
+        told("m7.1")
+        assert followed(database, "m7", None) == (0, ())
+        told("m7.1", "m8.1", "m7.9", "m7.3.of-a-stage")
+        two = [EngineReport("m7", n, report) for n in (1, 2)]
+        assert followed(database, "m7", 0) == (0, two)
+        assert followed(database, "m7", 1) == (1, two[1:])
+        monkeypatch.setattr(effects_writer, "_MOST_REPORTS", 2)
+        told(*["m7.1"] * 3)
+        assert [each.number for each in followed(database, "m7", 2)[1]] == [4, 5]
+        monkeypatch.setattr(effects_writer, "_MOST_BYTES", 0)
+        told("m7.1")
+        assert [each.number for each in followed(database, "m7", 0)[1]] == [6]
+        database.dispose()
+
+
+def test_a_cross_check_compares_what_each_key_has(
+    tmp_path: Path, new_database: Callable[[], str]
+) -> None:
+    url = new_database()
+    settings = write_deployment(tmp_path)
+    # Both keys together would contradict this.
+    edit(
+        tmp_path, ("t.ttl", ":x a owl:D", ":Ghost a owl:Class . :x a owl:FunctionalProperty, owl:D")
+    )
+    deployment = read_deployment(settings)
+    with (
+        Application.open(on_spark(settings, url)) as server,
+        closing(StandIn(deployment, url)) as spark,
+    ):
+        assert server.cross_check() is None
+        for source, x in (("north", 60), ("south", 10)):
+            server.submit(seen("one", 1, (1, x)), source).result(60)
+        while spark.batch():
+            """All is done."""
+        assert server.cross_check() == Differences()
+        change = "update store.held set content = replace(content, '{}', '{}')"
+        execute(url, change.format("t#Actor", "t#Ghost"))
+        assert server.mirror is not None
+        server.mirror._known = None
+        wrong, missing = ((IRI(f"{T}one-1"), rdf.TYPE, IRI(T + n)) for n in ("Ghost", "Actor"))
+        found = server.cross_check()
+        assert found is not None
+        assert (found.missing, found.unfounded) == ((missing,) * 2, (wrong,) * 2)
+        while spark.batch():
+            """The differences are an entry."""
+        ((text,),) = execute(url, "select text from store.alerts where kind like 'cross-%'")
+        assert "the key 'north': should be inferred" in text
+        assert "the key 'south': should be inferred" in text
+        execute(url, change.format("false]", "true]"))
+        server.mirror._known = None
+        assert server.cross_check() is None, "the plain profile stands in everywhere"

@@ -104,6 +104,9 @@ def rows_of(batches: Sequence[Sequence[Any]]) -> Iterator[list[JournalRow]]:
         yield rows
 
 
+LIVE = Origin.WINDOW | Origin.INFERRED
+
+
 def engines(keys: Keys) -> list[Engine]:
     return [each._engine for each in keys.host._engines.values()]
 
@@ -136,6 +139,10 @@ def assert_mirrors(windows: MirroredWindow, keys: Keys) -> None:
     assert found_begun.keys() == {triple for each in begun for triple in each}
     for triple, interval in found_begun.items():
         assert interval in [each.get(triple) for each in begun]
+    for key, keyed in keys.host._engines.items():
+        kb = keyed._engine.kb
+        graphs = {triple: kb.origins(triple) & LIVE for triple in kb.match(None, None, None)}
+        assert (windows.marks_of(key) or {}) == {t: each for t, each in graphs.items() if each}
     assert windows.held == sum(each.held for each in real)
     assert windows.pending == sum(each.window.pending for each in real)
 

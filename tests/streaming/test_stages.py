@@ -15,15 +15,24 @@ from hypothesis import HealthCheck, Phase, given
 from hypothesis import settings as profile
 from hypothesis import strategies as st
 
-from sensorstream.app.control.wiring import Deployment, read_deployment, shipped, unpacked
+from sensorstream.app.control.rule_files import check_key
+from sensorstream.app.control.wiring import (
+    Deployment,
+    Substitutes,
+    read_deployment,
+    shipped,
+    unpacked,
+)
 from sensorstream.app.life.starting import StreamTime
 from sensorstream.engine.codec import encode
-from sensorstream.errors import SensorStreamError, SettingsError
+from sensorstream.engine.engine_queries import EngineReport
+from sensorstream.errors import RulesError, SensorStreamError, SettingsError
 from sensorstream.history.database import opened
 from sensorstream.history.effects_writer import Writes, forget_events
 from sensorstream.history.store import PostgresStore
 from sensorstream.journal.kinds import new_record
 from sensorstream.journal.message import TakeMessage
+from sensorstream.journal.records import Effects
 from sensorstream.journal.registration import RegisterQuery
 from sensorstream.model import rdf, xsd
 from sensorstream.model.events import Event
@@ -31,7 +40,8 @@ from sensorstream.model.terms import IRI, BlankNode, Literal
 from sensorstream.model.timeline import Timeline
 from sensorstream.settings.settings import Settings
 from sensorstream.settings.settings_file import load_settings
-from sensorstream.streaming.stage_events import _parts
+from sensorstream.streaming.stage_events import _parts, passed_on
+from sensorstream.streams.query_report import Report, RowOperation
 from tests.databases import execute
 from tests.streaming.conftest import START
 from tests.streaming.stand_in import Engines, StandIn, entry, take, write
@@ -410,6 +420,31 @@ def test_a_stage_that_cannot_be_is_refused_with_its_place(
     assert told in str(caught.value)
     assert caught.value.position is not None
     assert caught.value.position.line == line
+
+
+def test_the_key_of_a_stage_has_the_prefixes_of_the_rules_in_force(tmp_path: Path) -> None:
+    settings = written(tmp_path, SETTINGS.replace('key = ":in"', 'key = "n:in"'))
+    with pytest.raises(SettingsError, match="declares no property <n:in>"):
+        read_deployment(settings)
+    now = {"c.rules": f"prefix n: <{C}>\n{RULES}"}
+    deployment = read_deployment(settings, put=Substitutes(now))
+    assert deployment.stages[0].key == f"{C}in"
+    check_key(settings, now, {**now, "more.rules": f"prefix m: <{C}>"})
+    with pytest.raises(RulesError, match=r"building.key is 'n:in'.* would stand for nothing"):
+        check_key(settings, now, {"c.rules": RULES})
+
+
+def test_events_go_on_in_the_order_of_their_entries(settings: Settings) -> None:
+    stages = read_deployment(settings).stages
+    triples = ((IRI(f"{C}p"), IRI(f"{C}in"), IRI(f"{C}a")),)
+    report = Report(f"{C}hot", 5, RowOperation.ADDED, triples=triples)
+    told = []
+    for key, seq in (("=b", 4), ("=a", 3), ("=c", 4)):
+        reports = (EngineReport(key, 1, replace(report, time=seq)),)
+        told.append((key, [Effects(seq, (), (), (), (), START, reports=reports)]))
+    expected = passed_on(stages, told)
+    assert [time for _, time, _ in expected] == [3, 4, 4]
+    assert passed_on(stages, told[::-1]) == expected
 
 
 def test_a_query_of_a_stage_that_cannot_run_is_refused(tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ from sensorstream.app.control.wiring import (
 )
 from sensorstream.clock import thread_seconds
 from sensorstream.errors import LanguageError, QueryError, SettingsError
+from sensorstream.language.syntax import RuleFile
 from sensorstream.mapping.functions.function_definition import Definition
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import IRI
@@ -29,9 +30,13 @@ from sensorstream.sparql.query_parser import parse_query
 
 
 def read_stages(
-    settings: Settings, ontology: Ontology, functions: Mapping[str, Definition]
+    settings: Settings,
+    ontology: Ontology,
+    functions: Mapping[str, Definition],
+    files: Sequence[RuleFile],
 ) -> tuple[Stage, ...]:
-    """The stages that the settings name, in their order; each with the ontology of all.
+    """The stages that the settings name, in their order; each with the ontology of all. ``files``
+    are the rules in force, whose prefixes a key may use.
 
     Raises:
         SettingsError: a setting of a stage is not valid, with the place of the stage.
@@ -41,7 +46,7 @@ def read_stages(
     queries: dict[str, Mapping[str, str]] = {"": texts_of(query_files(settings.folder))}
     for given in settings.stages:
         try:
-            stage = _stage(settings, given, ontology, functions, queries)
+            stage = _stage(settings, given, ontology, functions, queries, files)
         except (SettingsError, QueryError) as error:
             told = f"pipeline.stages.{given.head.name}: {error.message}"
             raise SettingsError(told, position=error.position or given.place) from None
@@ -56,6 +61,7 @@ def _stage(
     ontology: Ontology,
     functions: Mapping[str, Definition],
     queries: Mapping[str, Mapping[str, str]],
+    files: Sequence[RuleFile],
 ) -> Stage:
     """A stage; ``queries`` are the texts of those before, by stage and name."""
     head = given.head
@@ -85,7 +91,8 @@ def _stage(
             except QueryError as error:
                 raise SettingsError(f"queries: '{name}': {error}") from None
     sources = frozenset(_source(name, queries) for name in head.from_)
-    key = _property(head.key, [settings, own], ontology.schema) if head.key else None
+    every = [*files, *read_rules(head.rules)]
+    key = _property(head.key, every, ontology.schema) if head.key else None
     return Stage(head.name, sources, key, deployment, texts)
 
 
@@ -113,14 +120,9 @@ def _makes_events(text: str) -> bool:
     return isinstance(query.form, Construct) and relation is not Relation.DSTREAM
 
 
-def _property(text: str, places: Sequence[Settings], schema: Schema) -> IRI:
+def _property(text: str, files: Sequence[RuleFile], schema: Schema) -> IRI:
     """The property with a name: an IRI, or a name with a prefix of a rule file."""
-    prefixes = {
-        each.name: each.iri
-        for settings in places
-        for file in read_rules(settings.rules.files)
-        for each in file.prefixes
-    }
+    prefixes = {each.name: each.iri for file in files for each in file.prefixes}
     prefix, colon, local = text.partition(":")
     name = IRI(prefixes[prefix] + local) if colon and prefix in prefixes else IRI(text)
     if name not in schema.object_properties | schema.datatype_properties:

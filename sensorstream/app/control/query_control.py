@@ -21,6 +21,7 @@ from sensorstream.engine.engine import Engine
 from sensorstream.engine.engine_queries import EngineReport, Stopped
 from sensorstream.errors import Busy, Position, SensorStreamError, UnknownQuery
 from sensorstream.history.asking.query_answer import Answer, answer_now, joined, kept
+from sensorstream.history.effects_writer import followed, queries_met
 from sensorstream.journal.registration import MOST_QUERIES, RegisterQuery, RemoveQuery, checked_name
 from sensorstream.model.timeline import Instant
 from sensorstream.processes.fork_once import held
@@ -77,8 +78,8 @@ class Queries:
     A method that names a query raises :class:`.UnknownQuery` if there is none, a change
     :class:`.ChangedMeanwhile` if ``match`` says no, and :class:`.Unavailable` if the server is
     stopping or broken. A trial raises what :meth:`.Trials.alone` and :meth:`.Trials.query` do.
-    Where other engines run the queries, following reports raises :class:`.RunsOnSpark`, and ``key``
-    says which one answers: see :meth:`.EngineQuestions.ask`.
+    Where other engines run the queries, ``key`` says which one answers: see
+    :meth:`.EngineQuestions.ask`.
     """
 
     def __init__(
@@ -244,16 +245,6 @@ class Queries:
                 return _view_stopped(stopped)
             return self._view(running_query(self._app.engine, name))
 
-    def check_followed(self) -> None:
-        """Check that reports can be followed here.
-
-        Raises:
-            RunsOnSpark: other engines run the queries.
-        """
-        self._app.check_here(
-            "following the reports of a query", "let a webhook or an output deliver them"
-        )
-
     def results(self, name: str, key: str | None = None) -> Answer:
         """The whole result of a query as it is now.
 
@@ -271,14 +262,21 @@ class Queries:
         with self.locked(name) as running, self._slow_reads.turn(name), budget.alone():
             return answer_now(running)
 
-    def reports(self, entry: str, after: int) -> Sequence[EngineReport]:
-        """The kept reports of a registration whose number is above ``after``."""
-        return self.log.after(entry, after)
+    def reports(self, query: QueryView, after: int | None) -> tuple[int, Sequence[EngineReport]]:
+        """A number, and the next kept reports of a registration after it: ``after``; None: later
+        than now.
+        """
+        if not self._app.here:
+            return followed(self._app.database, query.entry, after)
+        after = query.reported if after is None else after
+        return after, self.log.after(query.entry, after)
 
     def runs(self, entry: str) -> bool:
-        """Whether the query of a registration still runs."""
+        """Whether the query of a registration may still report."""
         with self._app.pipeline.lock:
-            return entry in self._app.engine.queries.entries()
+            if entry in self._app.engine.queries.entries():
+                return True
+        return not (self._app.here or queries_met(self._app.database))
 
     def graph(self, name: str, key: str | None = None) -> dict[str, Any]:
         """A query's operators with their counters; see :mod:`.operator_graph`."""

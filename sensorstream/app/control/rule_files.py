@@ -297,21 +297,27 @@ def key_prefixes(settings: Settings, texts: Mapping[str, str]) -> dict[str, str]
 
 
 def check_key(settings: Settings, now: Mapping[str, str], texts: Mapping[str, str]) -> None:
-    """Check that the prefixes of ``pipeline.key`` mean in other texts what they mean now: a message
-    would go to another engine than the ones before it.
+    """Check that the prefixes of the keys of a pipeline mean in other texts what they mean now: a
+    message would go to another engine than the ones before it.
 
     Raises:
         RulesError: one does not.
         LanguageError: a text is not in the rule language.
     """
-    key = settings.pipeline.key
-    if settings.pipeline.runner != "spark" or ":" not in key:
+    own = settings.pipeline.key if settings.pipeline.runner == "spark" else ""
+    used = [("pipeline.key", own, name) for name in _PREFIX.findall(own)]
+    heads = [each.head for each in settings.stages if ":" in each.head.key]
+    used += [(f"pipeline.stages.{h.name}.key", h.key, h.key.partition(":")[0]) for h in heads]
+    if not used:
         return
-    before, after = key_prefixes(settings, now), key_prefixes(settings, texts)
-    for name in _PREFIX.findall(key):
+    before, after = (
+        {each.name: each.iri for file in parse_texts(settings, of) for each in file.prefixes}
+        for of in (now, texts)
+    )
+    for place, key, name in used:
         if before.get(name) != after.get(name):
             raise RulesError(
-                f"pipeline.key is '{key}', and the prefix '{name}' would stand for "
+                f"{place} is '{key}', and the prefix '{name}' would stand for "
                 f"{after.get(name, 'nothing')}: expected {before.get(name, 'nothing')}, as now"
             )
 

@@ -271,7 +271,7 @@ def read_deployment(
         # It reads the deployment of each.
         from sensorstream.app.control.pipeline_stages import read_stages
 
-        stages = read_stages(settings, ontology, reference.functions)
+        stages = read_stages(settings, ontology, reference.functions, files)
     return Deployment(
         settings=settings,
         ontology=ontology,

@@ -25,10 +25,10 @@ from sensorstream.journal.kinds import COSTLY
 from sensorstream.journal.records import Record, number_of_message
 from sensorstream.model.frozen import frozen
 
-_MARK: Final = Struct("<qqq")
-"""The entry in work, its time of arrival, the message whose turn it is; 0: none."""
-_DEATHS: Final = Struct("<qqq")
-"""The entry and the message of the last death, and how often in a row there was this one."""
+_MARK: Final = Struct("<qqqq")
+"""The entry in work, the message whose turn it is, the engine; its time of arrival. 0: none."""
+_DEATHS: Final = Struct("<qqqq")
+"""The same three of the last death, and how often in a row there was this one."""
 _SIZE: Final = _MARK.size + _DEATHS.size
 COSTLY_TIMES: Final = 10
 """How much longer than others an entry may take that starts a reasoner."""
@@ -40,13 +40,15 @@ TOO_OFTEN: Final = 2
 class Death:
     """The entry in work when the process before this one ended, and how often in a row. ``message``
     is the number of the message whose turn it was, which may be an earlier one that the entry has
-    released; 0: no message had its turn yet. ``received`` is the entry's arrival.
+    released; 0: no message had its turn yet. ``received`` is the entry's arrival, ``engine`` the
+    number of the one that worked, where there are several.
     """
 
     entry: int
     received: int
     message: int
     times: int
+    engine: int = 0
 
     @property
     def culprit(self) -> int:
@@ -77,10 +79,12 @@ class InWork:
     def __init__(self, path: Path | None = None) -> None:
         """``path`` is the file; None: only this process knows."""
         self.now: Now | None = None
+        self.engine = 0
+        """The number of the engine that works, where there are several."""
         self._path = path
         self._mark: bytearray | mmap = bytearray(_SIZE)
-        # The entry and message of the last death, until they have been passed this time.
-        self._suspect: tuple[int, int] | None = None
+        # Entry, message and engine of the last death, until they have been passed this time.
+        self._suspect: tuple[int, ...] | None = None
 
     def open(self) -> Death | None:
         """Begin to write the file; only the one writer of the history may.
@@ -97,24 +101,25 @@ class InWork:
             self._mark = _mapped(self._path)
         except OSError as error:
             raise HistoryError(f"cannot write {self._path}: {error.strerror}") from error
-        entry, received, message = _MARK.unpack_from(self._mark)
+        *now, received = _MARK.unpack_from(self._mark)
         *last, times = _DEATHS.unpack_from(self._mark, _MARK.size)
+        entry, message, engine = now
         if not entry:
             # It ended at something else, or cleanly: the count stands until the entry is passed.
-            self._suspect = (last[0], last[1]) if times else None
+            self._suspect = tuple(last) if times else None
             return None
-        times = times + 1 if last == [entry, message] else 1
-        self._suspect = (entry, message)
-        _DEATHS.pack_into(self._mark, _MARK.size, entry, message, times)
-        _MARK.pack_into(self._mark, 0, 0, 0, 0)
-        return Death(entry, received, message, times)
+        times = times + 1 if last == now else 1
+        self._suspect = tuple(now)
+        _DEATHS.pack_into(self._mark, _MARK.size, *now, times)
+        _MARK.pack_into(self._mark, 0, 0, 0, 0, 0)
+        return Death(entry, received, message, times, engine)
 
     def begin(self, record: Record) -> None:
         """Record that an entry of the journal is applied from now on."""
         if self._suspect is not None:
             self._pass()
         self.now = Now(record, monotonic(), COSTLY_TIMES if record.kind in COSTLY else 1)
-        _MARK.pack_into(self._mark, 0, record.seq, record.message.received, 0)
+        _MARK.pack_into(self._mark, 0, record.seq, 0, self.engine, record.message.received)
 
     def turn_to(self, message: str) -> None:
         """Record that the entry has come to the message with this id."""
@@ -122,8 +127,8 @@ class InWork:
             return
         if self._suspect is not None:
             self._pass()
-        entry, received, _ = _MARK.unpack_from(self._mark)
-        _MARK.pack_into(self._mark, 0, entry, received, number_of_message(message))
+        entry, _, *more = _MARK.unpack_from(self._mark)
+        _MARK.pack_into(self._mark, 0, entry, number_of_message(message), *more)
 
     def attend(self, what: str) -> None:
         """Record work that is no entry; ``what`` is a sentence that "for 5 s" may follow."""
@@ -132,13 +137,13 @@ class InWork:
     def end(self) -> None:
         if self._suspect is not None:
             self._pass()
-        _MARK.pack_into(self._mark, 0, 0, 0, 0)
+        _MARK.pack_into(self._mark, 0, 0, 0, 0, 0)
         self.now = None
 
     def forget(self) -> None:
         """Stop counting the last death."""
         self._suspect = None
-        _DEATHS.pack_into(self._mark, _MARK.size, 0, 0, 0)
+        _DEATHS.pack_into(self._mark, _MARK.size, 0, 0, 0, 0)
 
     @property
     def seconds(self) -> float:
@@ -154,8 +159,7 @@ class InWork:
         return f"{now} for {taken:.0f} s, expected at most {seconds * now.patience:g} s"
 
     def _pass(self) -> None:
-        entry, _, message = _MARK.unpack_from(self._mark)
-        if (entry, message) == self._suspect:
+        if _MARK.unpack_from(self._mark)[:-1] == self._suspect:
             self.forget()
 
 

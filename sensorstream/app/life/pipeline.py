@@ -423,6 +423,7 @@ class Pipeline:
                 with self.lock:
                     waiting.entry.apply(self._target, record, _NONE)
             outcomes.append(Outcome(record.message, Status.JOURNALLED))
+        self._in_work.end()
         self._metrics.observe_entries([waiting.entry for waiting in group], outcomes)
         for waiting, outcome in zip(group, outcomes, strict=True):
             waiting.future.set_result(outcome)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Iterator, Mapping
 from contextlib import closing
 from datetime import datetime
+from random import shuffle
 from typing import Final
 
 from prometheus_client import Counter
@@ -12,12 +14,17 @@ from prometheus_client import Counter
 from sensorstream.app.control.engine_settings import kept_for
 from sensorstream.app.deployment_handle import Handle
 from sensorstream.app.life.repeated_work import RepeatedWork
+from sensorstream.app.questions.mirrored_window import MirroredWindow
 from sensorstream.errors import LONGEST, Contradiction, ReasonerError, SensorStreamError
-from sensorstream.history.database import connect, translating
+from sensorstream.history.database import connect, opened, translating
+from sensorstream.history.effects_writer import keys_of_engines
 from sensorstream.history.partitions import instant_ago
 from sensorstream.history.store_reader import QuarantineChoice, Quarantined
 from sensorstream.installation import bundled
+from sensorstream.journal.key_routing import name_of
 from sensorstream.journal.notice import ReportDifferences
+from sensorstream.kb.graph_index import Origin
+from sensorstream.model.terms import Triple
 from sensorstream.reasoning.dl.contradictions import clashing, told, triple_of
 from sensorstream.reasoning.dl.cross_check import Differences, cross_check
 from sensorstream.settings.settings import Settings
@@ -149,6 +156,7 @@ class Revival(RepeatedWork):
             )
 
 
+_MOST_KEYS: Final = 100_000
 _RESULTS: Final = ("same", "different", "unfinished", "skipped")
 
 
@@ -172,35 +180,58 @@ class CrossChecks:
         return RepeatedWork("cross-checks", lambda: self.now(period), period, trouble, patience=0.0)
 
     def now(self, seconds: float) -> Differences | None:
-        """Compare now, within ``seconds``; None while the plain profile stands in.
+        """Compare now, within ``seconds``; None while the plain profile stands in. Of engines on
+        Spark as many are compared as there is time for, each with what its key has.
 
         Raises:
             ReasonerError: HermiT did not finish in time, or failed.
         """
-        with self._app.pipeline.lock:
-            kb, deployment = self._app.engine.kb, self._app.deployment
-            degraded = self._app.engine.degraded
-            marks = {triple: kb.origins(triple) for triple in kb.match(None, None, None)}
-        if degraded:
+        deployment, clock = self._app.deployment, self._app.clock
+        reasoning = deployment.settings.reasoning
+        found: Differences | None = None
+        told, end = [], clock.counter() + seconds
+        for whose, marks in self._windows():
+            try:
+                each = cross_check(
+                    deployment.ontology,
+                    marks,
+                    java=reasoning.java,
+                    heap=reasoning.heap,
+                    seconds=end - clock.counter(),
+                    clock=clock,
+                )
+            except ReasonerError:
+                if found is not None:
+                    break
+                self._results["unfinished"].inc()
+                raise
+            found = each if found is None else found + each
+            if each:
+                told.append(f"{whose}{each}")
+        if found is None:
             self._results["skipped"].inc()
             return None
-        reasoning = deployment.settings.reasoning
-        try:
-            found = cross_check(
-                deployment.ontology,
-                marks,
-                java=reasoning.java,
-                heap=reasoning.heap,
-                seconds=seconds,
-                clock=self._app.clock,
-            )
-        except ReasonerError:
-            self._results["unfinished"].inc()
-            raise
         self._results["different" if found else "same"].inc()
         if found:
             self._differences.inc(len(found))
-            _LOG.error("the cross-check found %d differences: %s", len(found), found)
-            told = f"{len(found)} differences to HermiT's answer: {found}"
-            self._app.pipeline.change(ReportDifferences(told)).result()
+            text = f"{len(found)} differences to HermiT's answer: {'; '.join(told)}"
+            _LOG.error("the cross-check found %s", text)
+            self._app.pipeline.change(ReportDifferences(text)).result()
         return found
+
+    def _windows(self) -> Iterator[tuple[str, Mapping[Triple, Origin]]]:
+        """Whose windows can be compared, as text, and all that is known there with its graphs."""
+        app, keys = self._app, [""]
+        if not app.here:
+            with opened(app.url, "cannot read the keys of the engines") as cursor:
+                keys = keys_of_engines(cursor, _MOST_KEYS)
+            shuffle(keys)
+        for key in keys:
+            with app.looking() as seen:
+                if isinstance(seen, MirroredWindow):
+                    marks = seen.marks_of(key)
+                else:
+                    every = seen.kb.match(None, None, None)
+                    marks = None if seen.degraded else {t: seen.kb.origins(t) for t in every}
+            if marks is not None:
+                yield f"the key '{name_of(key):.60}': " if key else "", marks

@@ -22,7 +22,7 @@ from psycopg2 import extensions
 from sensorstream.app.control.rule_exchange import aside_of
 from sensorstream.app.control.wiring import Deployment
 from sensorstream.engine.engine import Engine
-from sensorstream.engine.held_content import HeldContent, WindowTotals, read_held
+from sensorstream.engine.held_content import HeldContent, WindowTotals, digests, read_held
 from sensorstream.engine.inferences import BegunInterval
 from sensorstream.errors import OntologyError, ReasonerError, Unavailable
 from sensorstream.history.database import OwnConnection, one_value
@@ -41,6 +41,8 @@ _AT_ONCE: Final = 5_000
 _PATIENCE: Final = 30.0
 """Seconds to wait for others who read, too."""
 _NOTHING: Final = HeldContent()
+_DEGRADED: Final = WindowTotals(degraded=True)
+_ALWAYS: Final = Origin.STATIC | Origin.STATIC_INFERRED
 _K = TypeVar("_K")
 _Holders: TypeAlias = dict[_K, tuple[bytes, ...]]
 """The parts that hold something, by their digests: one, in most cases."""
@@ -97,6 +99,23 @@ class MirroredWindow:
         same, those of the first.
         """
         return self._begun
+
+    def marks_of(self, key: str) -> dict[Triple, Origin] | None:
+        """Every triple that the engine of a key holds, and the graphs that hold it there; None: the
+        plain profile stands in there, or it holds nothing.
+        """
+        totals, *parts = digests(key, {*self._names, *(triple[0] for triple in self._inferred)})
+        if self.totals.get(totals, _DEGRADED).degraded:
+            return None
+        marks = {t: self.kb.origins(t) & _ALWAYS for t in self.kb.match(None, None, None)}
+        marks = {t: graphs for t, graphs in marks.items() if graphs}
+        for part in filter(None, map(self.parts.get, parts)):
+            for origin, said in (
+                (Origin.WINDOW, part.statements),
+                (Origin.INFERRED, part.inferred),
+            ):
+                marks |= {t: marks.get(t, origin) | origin for t in said}
+        return marks
 
     @property
     def partitions(self) -> int:

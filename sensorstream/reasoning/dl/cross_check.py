@@ -48,6 +48,14 @@ class Differences:
     def __len__(self) -> int:
         return len(self.missing) + len(self.unfounded) + self.contradiction + len(self.disputed)
 
+    def __add__(self, other: Differences) -> Differences:
+        return Differences(
+            self.missing + other.missing,
+            self.unfounded + other.unfounded,
+            self.contradiction or other.contradiction,
+            self.disputed + other.disputed,
+        )
+
     def __str__(self) -> str:
         parts = []
         if self.contradiction:

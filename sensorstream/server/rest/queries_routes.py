@@ -241,7 +241,6 @@ async def results(
         return await run_in_threadpool(
             lambda: answer_response(app.queries.results(name, key), accept)
         )
-    app.queries.check_followed()
     query = await run_in_threadpool(app.queries.view, name)
     check_format(form or "json", name, query.form)
     events = _follow(app, query, last_event_id, subscription, form or "json")
@@ -290,15 +289,17 @@ async def _follow(
     """Reports after the last one that the client has, or from now on. A client that is slow, or was
     away for long, gets the number of missed reports.
     """
-    queries, cursor = application.queries, query.reported
+    queries, after = application.queries, None
     if last_event_id is not None:
         entry, _, number = last_event_id.rpartition("-")
         # Another registration of the same name has its own numbers.
         known = entry == query.entry and number.isascii() and number.isdigit() and len(number) < 19
-        cursor = int(number) if known else 0
+        after = int(number) if known else 0
+    cursor, _ = await run_in_threadpool(queries.reports, query, after)
     yield format_sse_event(comment="listening", retry=_RETRY)
+    ending = False
     while not queries.feed.closed:
-        found = await run_in_threadpool(queries.reports, query.entry, cursor)
+        cursor, found = await run_in_threadpool(queries.reports, query, cursor)
         if found and found[0].number > cursor + 1:
             missed = json.dumps({"missed": found[0].number - cursor - 1})
             yield format_sse_event(event="missed", data_str=missed)
@@ -308,10 +309,11 @@ async def _follow(
             cursor = report.number
         if found:
             continue
-        if not await run_in_threadpool(queries.runs, query.entry):
+        if ending:
             yield format_sse_event(event="end", data_str="{}")
             return
-        if not await subscription.wait(_LOOK_AGAIN):
+        ending = not await run_in_threadpool(queries.runs, query.entry)
+        if not ending and not await subscription.wait(_LOOK_AGAIN):
             yield format_sse_event(comment="still listening")
 
 
