@@ -273,6 +273,7 @@ def stream(config: Path, source: str, once: bool, partitions: int | None, quiet:
         read_by_now(settings)
     from sensorstream.app.application import Application
     from sensorstream.app.life.process_memory import collect_less
+    from sensorstream.errors import HistoryError
     from sensorstream.history.effects_writer import PositionReader
     from sensorstream.history.open_history import open_history
     from sensorstream.inputs.inputs import Inputs
@@ -295,7 +296,9 @@ def stream(config: Path, source: str, once: bool, partitions: int | None, quiet:
             )
         # Anew, since Spark has taken Ctrl-C for itself.
         twice = signalled(
-            signal.SIGTERM, signal.SIGINT, then=lambda: len(signals) > 1 and sys.exit(0)
+            signal.SIGTERM,
+            signal.SIGINT,
+            then=lambda: sys.exit(0) if len(signals) > 1 else running.stop(),
         )
         signals = stack.enter_context(twice)
         reader = stack.enter_context(closing(PositionReader(url)))
@@ -304,7 +307,11 @@ def stream(config: Path, source: str, once: bool, partitions: int | None, quiet:
         while not signals and not running.wait(_STREAM_LOOK):
             # Read before the position, so that entries in the journal now are waited for.
             complete = once and (not reads or read_by_now(settings))
-            position = reader.read()
+            try:
+                position = reader.read()
+            except HistoryError:
+                # The pipeline meets it, too, and waits.
+                continue
             progress.show(position)
             if not complete or position.lag:
                 continue

@@ -132,6 +132,8 @@ def _start(
     }
     master, given = at.master, dict(at.conf)
     local = master.startswith("local")
+    if master.startswith("local-cluster"):
+        environment["SPARK_HOME"] = str(_writable_home(folder / "home"))
     java = class_cache.using() if classes is None else class_cache.making(classes)
     if local:
         # The session answers one query: on two cores the optimising compiler costs more than it
@@ -225,10 +227,22 @@ for word do
 done
 case " $* " in
   *" org.apache.spark.launcher.Main "*) ;;
+  # A worker tells its executors where Spark is.
+  *" org.apache.spark.deploy.worker.Worker "*|*" spark.master=local-cluster"*) ;;
   *) unset SPARK_HOME ;;
 esac
 exec {java} "$@"
 """
+
+
+def _writable_home(folder: Path) -> Path:
+    """Make a folder with all of Spark, in which its workers make another one for themselves."""
+    import pyspark
+
+    folder.mkdir()
+    for each in Path(pyspark.__file__).parent.iterdir():
+        (folder / each.name).symlink_to(each)
+    return folder
 
 
 def java_home(folder: Path) -> Path:

@@ -89,6 +89,12 @@ _KNOWN: Final[Mapping[str, str | Callable[[re.Match[str]], str]]] = {
     r"AccessControlException: Permission denied|Permission denied|AccessDenied": (
         "the permission to write is denied: expected a folder that this user may write to"
     ),
+    r"STREAMING_UNFINISHED_REPARTITION": (
+        "a division of the state was interrupted: start it again with the same --partitions"
+    ),
+    r"is a repartition batch with (\d+) shuffle partitions and didn't finish": (
+        "a division was interrupted: start it with --partitions {0} first"
+    ),
     r"CONCURRENT_STREAM_LOG_UPDATE|Concurrent update to the log": (
         "another pipeline writes to the same pipeline.folder: stop one of the two"
     ),

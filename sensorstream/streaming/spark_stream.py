@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import pickle
 import re
@@ -18,10 +19,12 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 from sensorstream.app.control.rule_files import key_prefixes
 from sensorstream.app.control.wiring import Stage, runner_of, shipped, version_of
 from sensorstream.app.life.starting import in_force, read_files
+from sensorstream.app.life.store_writes import Attempts
 from sensorstream.errors import SparkError
 from sensorstream.history.database import engine as database_engine
 from sensorstream.history.database import opened
 from sensorstream.history.effects_writer import Standings, Writes, claim, forget_events
+from sensorstream.history.open_history import open_history
 from sensorstream.history.store import PostgresStore
 from sensorstream.history.views import install_views
 from sensorstream.installation import require
@@ -45,6 +48,7 @@ if TYPE_CHECKING:
     from pyspark.sql.streaming import StreamingQuery
 
 
+_LOG: Final = logging.getLogger(__name__)
 Told: TypeAlias = Callable[[int, int], None]
 """Gets the number of entries of each batch that is stored, and its last entry."""
 
@@ -107,6 +111,10 @@ _OF_FILES: Final[Mapping[str, str]] = {
 }
 _ATTEMPTS: Final = 4
 """How often a task is tried whose Python worker has ended; Spark's own number on a cluster."""
+_SLOW: Final = "Python worker failed to connect back"
+"""What Spark says of the reader's process if that takes longer than ten seconds to start."""
+_SLOW_STARTS: Final = 15
+"""So often in a row the machine may be busy."""
 _END: Final = "end"
 _PARTITIONS: Final = "spark.sql.shuffle.partitions"
 """The partitions of a new state; those of a state that is there are kept with it."""
@@ -117,37 +125,82 @@ _LOOK: Final = 0.1
 """Seconds between two looks whether an executor is there, or the last batch has ended."""
 
 
-@dataclass(frozen=True, slots=True)
-class RunningStream:
-    """A pipeline that runs."""
+class RunningStream(Attempts):
+    """A pipeline that runs. Where the history was lost it begins again with the last batch, as a
+    restart does: the engines, their reader and the writer may all have met the loss.
 
-    store: PostgresStore
-    query: StreamingQuery
-    figures: BatchFigures
-    end: Path
-    """While this file is there, no batch begins."""
+    Args:
+        store: the writer of the history.
+        begin: begins to write into a store.
+        reopen: opens the store again.
+        figures: those of the last batch.
+        end: while this file is there, no batch begins.
+    """
+
+    def __init__(
+        self,
+        store: PostgresStore,
+        begin: Callable[[PostgresStore], StreamingQuery],
+        reopen: Callable[[], PostgresStore],
+        figures: BatchFigures,
+        end: Path,
+    ) -> None:
+        super().__init__()
+        self._store, self._begin, self._reopen = store, begin, reopen
+        self._figures, self._end = figures, end
+        self._query = begin(store)
+        self._slow = 0
 
     def wait(self, seconds: float) -> bool:
         """Wait until it has ended, and store the figures of the last batch; False if it runs after
-        so many seconds.
+        so many seconds. Waits for a history that was lost.
 
         Raises:
             SparkError: it has failed.
-            HistoryError: the history cannot be reached.
+            HistoryError: see :meth:`surely`.
         """
-        with told_as("the pipeline failed"):
-            ended = bool(self.query.awaitTermination(seconds))
-            self.figures.tell(self.query)
-            return ended
+
+        def attempt(again: bool) -> bool:
+            with told_as("the pipeline failed"):
+                if again:
+                    self.close()
+                    self._store = self._reopen()
+                    self._query = self._begin(self._store)
+                return self._ended(seconds)
+
+        return self.surely(attempt)
+
+    def _ended(self, seconds: float) -> bool:
+        from pyspark.errors import StreamingQueryException
+
+        try:
+            ended = bool(self._query.awaitTermination(seconds))
+        except StreamingQueryException as error:
+            # The writer, which nobody uses any more, has lost its connection with all others.
+            self._store.watermark()
+            self._slow = 1 if self._query.lastProgress else self._slow + 1
+            if _SLOW not in str(error) or self._slow > _SLOW_STARTS:
+                raise
+            _LOG.warning("%s within ten seconds: the pipeline begins again", _SLOW)
+            self._query = self._begin(self._store)
+            return False
+        self._figures.tell(self._query)
+        return ended
 
     def finish(self) -> None:
         """Wait until the batch that runs is stored and committed; no other begins. Raises what
         :meth:`wait` raises.
         """
-        self.end.touch()
+        self._end.touch()
         # A trigger that begins after this moment finds the file.
-        while not self.wait(_LOOK) and self.query.status["isTriggerActive"]:
+        while not self.wait(_LOOK) and self._query.status["isTriggerActive"]:
             """It may be planning a batch."""
+
+    def close(self) -> None:
+        """End it at once; the process of Java may have ended."""
+        with suppress(SparkError), told_as("the pipeline failed"):
+            self._query.stop()
+        self._store.close()
 
 
 @contextmanager
@@ -172,7 +225,13 @@ def running_stream(
     """
     require("spark", "the pipeline on Spark")
     with ExitStack() as stack:
-        store = PostgresStore.open(url, settings.time.timeline, Writes.EFFECTS)
+
+        def opened_store() -> PostgresStore:
+            # An embedded PostgreSQL may have been killed.
+            open_history(settings.history, stack)
+            return PostgresStore.open(url, settings.time.timeline, Writes.EFFECTS)
+
+        store = opened_store()
         stack.callback(store.close)
         last = store.last_seq()
         deployment, put = in_force(settings, read_files(settings), store, last)
@@ -204,7 +263,6 @@ def running_stream(
                 check_folder(settings, store, mark)
         figures = BatchFigures(url, spark.sparkContext.defaultParallelism)
         stack.callback(figures.close)
-        sink = HistorySink(store, told, figures, deployment.stages)
         with told_as("the pipeline failed"):
             fixed = spark.conf.get(_DYNAMIC, "false") == "false"
             if fixed and not settings.spark.master.startswith("local"):
@@ -212,9 +270,14 @@ def running_stream(
             if partitions is not None:
                 divide(spark, mark.folder, partitions)
                 spark.conf.set(_PARTITIONS, str(partitions))
-            query = _start(spark, settings, task, str(sockets), sink, prefixes, mark.folder)
-        stack.callback(_stop, query)
-        yield RunningStream(store, query, figures, sockets / _END)
+
+            def begin(store: PostgresStore) -> StreamingQuery:
+                sink = HistorySink(store, told, figures, deployment.stages)
+                return _start(spark, settings, task, str(sockets), sink, prefixes, mark.folder)
+
+            running = RunningStream(store, begin, opened_store, figures, sockets / _END)
+        stack.callback(running.close)
+        yield running
 
 
 def await_executor(spark: SparkSession, master: str, seconds: float) -> None:
@@ -295,9 +358,3 @@ def _start(
         .outputMode("append")
         .start()
     )
-
-
-def _stop(query: StreamingQuery) -> None:
-    """Stop a query, whose process of Java may have ended."""
-    with suppress(SparkError), told_as("the pipeline failed"):
-        query.stop()

@@ -107,8 +107,7 @@ def divide(spark: SparkSession, folder: str, partitions: int) -> None:
     """
     from pyspark.errors import PySparkException
 
-    way_out = f"start it again with --partitions {partitions}"
-    with told_as(f"cannot divide the state in {folder} ({way_out})"):
+    with told_as(f"cannot divide the state in {folder} into {partitions} partitions"):
         try:
             spark._streamingCheckpointManager.repartition(folder, partitions, False)  # noqa: SLF001
         except PySparkException as error:

@@ -38,6 +38,7 @@ from tests.inputs.mqtt_brokers import free_port
 from tests.streaming.conftest import seen, write_deployment
 from tests.streaming.stand_in import of_one_engine, write
 from tests.streaming.test_spark_stream import RELATIONS, check_same
+from tests.waiting import command_of
 
 CAMERAS: Final = ("north", "south", "east", "west")
 SPARK: Final = Path(pyspark.__file__).parent
@@ -50,9 +51,6 @@ class Cluster:
     def __init__(self, folder: Path, settings: Settings, master: int, port: int) -> None:
         self._folder = folder
         home = java_home(folder / "java")
-        launcher = home / "bin" / "java"
-        # A worker tells its executors where Spark is.
-        launcher.write_text(launcher.read_text().replace("unset SPARK_HOME", ":"))
         java = {"JAVA_HOME": str(home), "PYTHONWARNINGS": "ignore"}
         java |= {"SPARK_HOME": str(SPARK), "SPARK_LOCAL_IP": "127.0.0.1"}
         self._environment = os.environ | java
@@ -100,7 +98,7 @@ class Cluster:
                 each
                 for worker in workers
                 for each in worker.children()
-                if "CoarseGrainedExecutorBackend" in " ".join(each.cmdline())
+                if "CoarseGrainedExecutorBackend" in " ".join(command_of(each))
             ]
             if found:
                 with suppress(psutil.NoSuchProcess):
@@ -208,14 +206,15 @@ def endure(folder: Path, rounds: int, seed: int) -> Counter[str]:
         url = open_history(settings.history, stack)
         with sending(port, dice) as count:
             wait(cluster, lambda: watermark(url)[0], "the first batch")
+            before = 1
             for number, kind in enumerate(kinds):
                 time.sleep(dice.uniform(0, 6))
                 wait(cluster, partial(cluster.kill, kind, dice), f"a process: {kind}")
                 counted[kind] += 1
                 print(f"{number + 1}/{len(kinds)} {kind}: {watermark(url)}", flush=True)
                 if number % 3 == 2:
-                    before = max(watermark(url)[0], 1)
                     wait(cluster, partial(_is_after, url, before), "a batch")
+                before = max(before, watermark(url)[0])
                 cluster.keep()
         wait(cluster, lambda: len(set(watermark(url))) == 1 and watermark(url)[0], "the end")
         counted["messages"] = count()

@@ -47,18 +47,53 @@ _PATIENCE: Final = 1.0
 """Seconds between two attempts to reach a history that is unavailable."""
 
 
-class Durable:
-    """A store that is opened again when it was lost; until that succeeds, its caller waits. For one
-    thread; :meth:`stop` and ``trouble`` are for all. Every method that writes or reads raises
-    :class:`.HistoryError` if the history is still unavailable after :meth:`stop`.
+class Attempts:
+    """Work with the history, which is tried until it succeeds. For one thread; :meth:`stop` and
+    ``trouble`` are for all.
+    """
+
+    def __init__(self) -> None:
+        self.trouble: HistoryError | None = None
+        """Why the history cannot be written at the moment; None while it can."""
+        self._halt = Event()
+
+    def stop(self) -> None:
+        """Stop waiting for a history that is unavailable."""
+        self._halt.set()
+
+    def surely(self, work: Callable[[bool], _Found]) -> _Found:
+        """Write or read; ``work`` is told whether an earlier attempt may have arrived.
+
+        Raises:
+            HistoryError: the history is still unavailable after :meth:`stop`.
+        """
+        again = False
+        while True:
+            try:
+                found = work(again)
+            except HistoryError as error:
+                if self.trouble is None:
+                    _LOG.error("the history is unavailable, messages wait: %s", error)
+                self.trouble = error
+                again = True
+                if self._halt.wait(_PATIENCE):
+                    raise
+            else:
+                if self.trouble is not None:
+                    _LOG.warning("the history is available again")
+                    self.trouble = None
+                return found
+
+
+class Durable(Attempts):
+    """A store that is opened again when it was lost; until that succeeds, its caller waits. Every
+    method that writes or reads raises what :meth:`surely` raises.
     """
 
     def __init__(self, store: Store, reopen: Callable[[], Store]) -> None:
-        self.trouble: HistoryError | None = None
-        """Why the history cannot be written at the moment; None while it can."""
+        super().__init__()
         self._store = store
         self._reopen = reopen
-        self._halt = Event()
         # Effects that are stored, but certainly on disk only after a journal write that begins
         # later.
         self._unsure: list[Effects] = []
@@ -134,40 +169,26 @@ class Durable:
 
         self._surely(save)
 
-    def stop(self) -> None:
-        """Stop waiting for a history that is unavailable."""
-        self._halt.set()
-
     def close(self) -> None:
         """Close the store, when no other thread uses it any more."""
         self._writer.shutdown()
         self._store.close()
 
     def _surely(self, work: Callable[[bool], _Found]) -> _Found:
-        """Write or read; ``work`` is told whether an earlier attempt may have arrived."""
-        again = False
-        while True:
+        def attempt(again: bool) -> _Found:
             try:
                 if again:
                     self._store.close()
                     self._store = self._reopen()
                     self._repeat()
-                found = work(again)
-            except HistoryError as error:
+                return work(again)
+            except HistoryError:
                 if self._storing is not None:
                     # Nobody closes the store while it is in use.
                     wait_for([self._storing[1]])
-                if self.trouble is None:
-                    _LOG.error("the history is unavailable, messages wait: %s", error)
-                self.trouble = error
-                again = True
-                if self._halt.wait(_PATIENCE):
-                    raise
-            else:
-                if self.trouble is not None:
-                    _LOG.warning("the history is available again")
-                    self.trouble = None
-                return found
+                raise
+
+        return self.surely(attempt)
 
     def _repeat(self) -> None:
         """Store again the effects that may be lost; any that did arrive are behind the watermark.
