@@ -32,7 +32,6 @@ from sensorstream.engine.outcome import Outcome
 from sensorstream.model.events import Message, Status
 from sensorstream.model.timeline import Timeline
 from sensorstream.server.listening import Server
-from sensorstream.server.rest.messages_routes import Shortcut
 from sensorstream.server.web_application import create_app
 from sensorstream.settings.settings import Settings
 
@@ -109,11 +108,15 @@ def ours(listener: socket.socket) -> None:
 
 
 def _uvicorn(listener: socket.socket, *, loop: str, http: str) -> None:
-    app = create_app(Answering())
-    shortcut: object = Shortcut
-    app.user_middleware = [each for each in app.user_middleware if each.cls is not shortcut]
     uvicorn.Server(
-        uvicorn.Config(app, loop=loop, http=http, lifespan="off", log_config=None, access_log=False)
+        uvicorn.Config(
+            create_app(Answering()),
+            loop=loop,
+            http=http,
+            lifespan="off",
+            log_config=None,
+            access_log=False,
+        )
     ).run([listener])
 
 

@@ -1,8 +1,8 @@
-"""The roles of every operation, and the middleware that checks them."""
+"""The roles of every operation, and the check of them."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Any, Final
@@ -123,18 +123,26 @@ class RoutedOperations:
 
 
 class Guard:
-    """ASGI middleware that checks the client: ``scope["user"]`` is then its :class:`.Identity`. It
-    answers 401 without valid credentials, 403 without the role; 404 where there is no rule. It must
-    see the paths as the routes see them.
+    """The check of a client: ``scope["user"]`` is then its :class:`.Identity`. It answers 401
+    without valid credentials, 403 without the role; 404 where there is no rule. It must see the
+    paths as the routes see them.
     """
 
-    def __init__(self, app: ASGIApp, access: Access) -> None:
-        self._app = app
+    def __init__(self, access: Access) -> None:
         self._access = access
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    def sender(self, shown: bytes | None) -> Identity | None:
+        """The client with this header ``Authorization``, if it is known that it may send."""
+        try:
+            user = self._access.known(credentials([] if shown is None else [shown]))
+        except Unauthenticated:
+            return None
+        return user if user is not None and Role.INGEST in user.roles else None
+
+    async def let_in(self, app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:
+        """Let a request through to an application, or answer it."""
         _, rules = OPERATIONS.find(scope["path"])
-        rule = rules.get("GET" if scope["method"] == "HEAD" else scope["method"])
+        rule = rules.get(scope["method"])
         try:
             user = await self._user(scope, rule)
         except (Unauthenticated, Unavailable) as error:
@@ -143,7 +151,6 @@ class Guard:
             await refusal(error)(scope, receive, send)
             return
         trace = AuditTrace.NONE if rule is None else rule.trace
-        app: ASGIApp = self._app
         if not rules and self._access.needed:
             app = respond(http_problem(404))
         elif rules and rule is None and self._access.needed:
@@ -155,14 +162,14 @@ class Guard:
             app = refusal(Forbidden(f"this needs the role {needed}; {user} has: {has}"))
             trace = trace if trace is AuditTrace.CHANGE else AuditTrace.QUESTION
         scope = {**scope, "user": user}
-        named = {user.kind: user.name} if user.kind in ("key", "token") else {}
-        if trace is AuditTrace.NONE and not named:
+        facts = named(user)
+        if trace is AuditTrace.NONE and not facts:
             # Nothing is logged, and there is no right that could end meanwhile.
             await app(scope, receive, send)
             return
         answer = _Answer(send, self._access, user, trace, self._change(scope, user))
         try:
-            with concerning(**named):
+            with concerning(**facts):
                 await app(scope, receive, answer)
         except Exception:
             if not answer.broken_off:
@@ -180,7 +187,8 @@ class Guard:
 
     async def _user(self, scope: Scope, rule: AccessRule | None) -> Identity:
         try:
-            return await self._access.identify(credentials(scope))
+            shown = [value for name, value in scope["headers"] if name == b"authorization"]
+            return await self._access.identify(credentials(shown))
         except (Unauthenticated, Unavailable):
             if rule is None or rule.roles:
                 raise
@@ -224,20 +232,23 @@ class _Answer:
                 await run_sync(self._access.record, self._change)
 
 
-def credentials(scope: Scope) -> str:
-    """The credentials after ``Bearer`` in a request; "" if it has no header ``Authorization``.
+def credentials(shown: Sequence[bytes]) -> str:
+    """The credentials after ``Bearer`` in the headers ``Authorization`` of a request; "": none.
 
     Raises:
         Unauthenticated: the header is there twice, or says something else.
     """
-    found = [value for name, value in scope["headers"] if name == b"authorization"]
-    if not found:
+    if not shown:
         return ""
-    header: str = found[0].decode("latin-1")
-    scheme, _, value = header.strip().partition(" ")
-    if len(found) > 1 or scheme.lower() != "bearer" or not value.strip():
+    scheme, _, value = shown[0].decode("latin-1").strip().partition(" ")
+    if len(shown) > 1 or scheme.lower() != "bearer" or not value.strip():
         raise Unauthenticated("expected one header 'Authorization: Bearer <key>'")
     return value.strip()
+
+
+def named(user: Identity) -> dict[str, str]:
+    """The facts that the log adds about a client with a key or token."""
+    return {user.kind: user.name} if user.kind in ("key", "token") else {}
 
 
 def user_of(request: Request) -> Identity:

@@ -19,7 +19,7 @@ from sensorstream.app.application import Application
 from sensorstream.app.life.entry_queue import MessageSender
 from sensorstream.errors import SettingsError
 from sensorstream.server.access_rules import read_methods
-from sensorstream.server.problems import Problem, http_problem, respond
+from sensorstream.server.problems import Problem, http_problem
 from sensorstream.settings.settings import Network
 
 _REMEMBERED: Final = 1024
@@ -89,7 +89,7 @@ _LOCAL: Final = "localhost"
 
 
 class KnownSites:
-    """ASGI middleware: refuses requests to other names, and changes by pages of other sites.
+    """The check that refuses requests to other names, and changes by pages of other sites.
 
     ``names`` are host names of the server; without any, one that listens on a loopback address has
     those of this machine, and another one has all. ``origins`` are sites whose pages may use it,
@@ -103,28 +103,16 @@ class KnownSites:
     """
 
     def __init__(
-        self,
-        app: ASGIApp,
-        host: str,
-        names: Sequence[str],
-        origins: Sequence[str],
-        readers: Sequence[str] = (),
+        self, host: str, names: Sequence[str], origins: Sequence[str], readers: Sequence[str] = ()
     ) -> None:
-        self._app = app
         self._open = not names and not is_loopback(host)
         self._names = frozenset(map(_plain, (*names, host)))
         self._origins = frozenset(origins)
         self._readers = frozenset(readers)
-        self._is_ours = lru_cache(_SITES_REMEMBERED)(self._check)
+        self.is_ours = lru_cache(_SITES_REMEMBERED)(self._check)
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        problem = self._problem(scope)
-        if problem is None:
-            await self._app(scope, receive, send)
-        else:
-            await respond(problem)(scope, receive, send)
-
-    def _problem(self, scope: Scope) -> Problem | None:
+    def problem(self, scope: Scope) -> Problem | None:
+        """Why a request is refused; None: it is not."""
         hosts, origin = [], None
         for name, value in scope["headers"]:
             if name == b"host":
@@ -134,7 +122,7 @@ class KnownSites:
         if len(hosts) > 1 or (not hosts and scope["http_version"] != "1.0"):
             return http_problem(400, f"expected one Host header, not {len(hosts)}")
         host = hosts[0].decode("latin-1") if hosts else ""
-        if hosts and not self._is_ours(host):
+        if hosts and not self.is_ours(host):
             told = f"this server is not '{host[:200]}': its other names stand in server.names"
             return http_problem(421, told)
         if origin is None or scope["method"] in _READS or origin in self._origins:

@@ -18,9 +18,15 @@ from http import HTTPStatus
 from typing import Any, Final, Protocol
 
 import httptools
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
+from starlette.types import Scope
+from uvicorn.protocols.http.httptools_impl import (
+    STATUS_LINE,
+    HttpToolsProtocol,
+    RequestResponseCycle,
+)
 
 from sensorstream.server.addresses import client_of, is_in
+from sensorstream.server.door import Door
 from sensorstream.server.problems import MEDIA_TYPE, Problem, http_problem
 from sensorstream.settings.settings import LimitSettings, Network
 
@@ -208,12 +214,30 @@ class _Phase(Enum):
     """What still comes of an answered or refused request is thrown away."""
 
 
+class _Delivery:
+    """A plain message on its connection, in the place of a cycle of ASGI."""
+
+    message_event = asyncio.Event()
+    """Nobody waits for it."""
+
+    def __init__(self, message: Scope) -> None:
+        self.message = message
+        self.pieces: list[bytes] = []
+        self.keep_alive = self.more_body = True
+        self.disconnected = self.response_started = self.response_complete = False
+
+
 class Guarded(HttpToolsProtocol):
-    """A connection that ends when its client is too slow, or sends what it may not."""
+    """A connection that ends when its client is too slow, or sends what it may not. Plain messages
+    go to the door at once, all other requests to the ASGI application.
+    """
+
+    cycle: Any  # RequestResponseCycle | _Delivery
 
     def __init__(self, config: Any, *args: Any, **named: Any) -> None:
         super().__init__(config, *args, **named)
         self._connections: Connections = config.connections
+        self._door: Door | None = config.door
         self._phase = _Phase.HEAD
         self._since = 0.0
         self._raw = 0  # bytes received in this phase
@@ -222,7 +246,7 @@ class Guarded(HttpToolsProtocol):
         self._whole = True
         self._refused = False
         self._stalled: float | None = None
-        self._running: RequestResponseCycle | None = None
+        self._running: RequestResponseCycle | _Delivery | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
@@ -288,6 +312,14 @@ class Guarded(HttpToolsProtocol):
         self._connections.begins(self)
         self._body = 0
         self._enter(_Phase.BODY)
+        free = self._whole and (self.cycle is None or self.cycle.response_complete)
+        stays = self.parser.should_keep_alive() and self.parser.get_http_version() == "1.1"
+        if self._door is not None and free and stays and not self.access_log:
+            method = self.parser.get_method()
+            message = self._door.plain(method, self.url, self.headers, self.client)
+            if message is not None:
+                self.cycle = self._running = _Delivery(message)
+                return
         super().on_headers_complete()
 
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: Any) -> None:
@@ -301,14 +333,39 @@ class Guarded(HttpToolsProtocol):
 
     def on_body(self, body: bytes) -> None:
         self._body += len(body)
-        super().on_body(body)
+        if isinstance(self.cycle, _Delivery):
+            self.cycle.pieces.append(body)
+        else:
+            super().on_body(body)
 
     def on_message_complete(self) -> None:
         super().on_message_complete()
-        if self.cycle.response_complete:
+        cycle = self.cycle
+        if cycle.response_complete:
             self._wait()
-        else:
-            self._enter(_Phase.ANSWER)
+            return
+        self._enter(_Phase.ANSWER)
+        if isinstance(cycle, _Delivery) and self._door is not None:
+            task = self.loop.create_task(self._deliver(cycle, self._door))
+            task.add_done_callback(self.tasks.discard)
+            self.tasks.add(task)
+
+    async def _deliver(self, cycle: _Delivery, door: Door) -> None:
+        """Let the door take a plain message in, and answer."""
+        status, header, body = await door.take(cycle.message, b"".join(cycle.pieces))
+        if cycle.disconnected or self.transport.is_closing():
+            return
+        fields = [*self.server_state.default_headers, *header]
+        if status == 500:
+            cycle.keep_alive = False
+        elif not cycle.keep_alive:
+            fields.append((b"connection", b"close"))
+        lines = [b"%b: %b\r\n" % each for each in fields]
+        self.transport.write(b"".join((STATUS_LINE[status], *lines, b"\r\n", body)))
+        cycle.response_started = cycle.response_complete = True
+        if not cycle.keep_alive:
+            self.transport.close()
+        self.on_response_complete()
 
     def on_response_complete(self) -> None:
         super().on_response_complete()
@@ -372,9 +429,12 @@ class Guarded(HttpToolsProtocol):
     def _disconnect(self) -> None:
         """Tell every request of this connection, also those that wait, that the client is away."""
         for cycle in (self._running, *(each for each, _ in self.pipeline)):
-            if cycle is not None and not cycle.response_complete:
-                cycle.disconnected = True
-                cycle.message_event.set()
+            if cycle is None or cycle.response_complete or cycle.disconnected:
+                continue
+            cycle.disconnected = True
+            cycle.message_event.set()
+            if isinstance(cycle, _Delivery) and cycle.more_body and self._door is not None:
+                self._door.leave(cycle.message)
 
     def _refuse(self, problem: Problem) -> None:
         """Answer, read on for a while so that the client gets the answer, then close."""

@@ -20,6 +20,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from sensorstream.app.application import Application
 from sensorstream.server.addresses import check_tiles, with_mapped
 from sensorstream.server.console_proxy import ConsoleProcess, console
+from sensorstream.server.door import Door
 from sensorstream.server.http_connection import Connections, Guarded, peer_of
 from sensorstream.server.problems import http_problem, respond
 from sensorstream.server.web_application import create_app
@@ -140,9 +141,10 @@ _TICKS: Final = 10
 
 
 class _Config(uvicorn.Config):
-    """The configuration of uvicorn, with the connections for their protocol."""
+    """The configuration of uvicorn, with what our protocol needs."""
 
     connections: Connections
+    door: Door | None
 
 
 class _Listening(uvicorn.Server):
@@ -154,6 +156,7 @@ class _Listening(uvicorn.Server):
         limits: LimitSettings,
         tls: SSLContext | None,
         proxies: Sequence[Network] = (),
+        door: Door | None = None,
     ) -> None:
         connections = Connections(limits, proxies)
         config = _Config(
@@ -172,7 +175,7 @@ class _Listening(uvicorn.Server):
             timeout_graceful_shutdown=_FAREWELL,
             timeout_keep_alive=_IDLE,
         )
-        config.connections = connections
+        config.connections, config.door = connections, door
         super().__init__(config)
         self.connections = connections
 
@@ -203,7 +206,7 @@ class Server(_Listening):
         ground = settings.server
         self._console = ConsoleProcess(check_tiles(ground.map_tiles), ground.map_credit)
         app = create_app(application, host, console(self._console), given)
-        super().__init__(app, settings.limits, tls, settings.http.proxies)
+        super().__init__(app, settings.limits, tls, settings.http.proxies, app.state.door)
         self._application = application
         told = "Open connections of clients."
         open_now = Gauge("sensorstream_http_connections", told, registry=application.metrics)

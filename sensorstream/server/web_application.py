@@ -21,19 +21,10 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from sensorstream.app.application import Application
 from sensorstream.server import problems, soap
-from sensorstream.server.access_rules import Guard, refused_method, security_of
-from sensorstream.server.addresses import EVERY, KnownSites, SharedAnswers, check_origins
+from sensorstream.server.access_rules import refused_method, security_of
 from sensorstream.server.client_questions import QuestionTurns
 from sensorstream.server.console_proxy import PATH
-from sensorstream.server.middleware import (
-    BATCH,
-    HEADER,
-    BodyLimit,
-    Heads,
-    Named,
-    OfBatch,
-    TimedAnswers,
-)
+from sensorstream.server.door import Door
 from sensorstream.server.negotiation import tagged
 from sensorstream.server.rest import (
     alerts_routes,
@@ -52,15 +43,11 @@ from sensorstream.server.rest import (
 )
 from sensorstream.settings.settings_file import GivenSetting
 
-_EXPOSED = ("Location", "Retry-After", "SensorStream-Origin", "ETag", HEADER, BATCH)
 _SCRIPT = re.compile("<script>(.*?)</script>", re.DOTALL)
 _POLICY = (
     "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; "
     "connect-src 'self'; img-src 'self' data:; style-src 'self' 'unsafe-inline'"
 )
-_BATCH_FACTOR = 16
-_ESCAPING_FACTOR = 6  # "&" becomes "&quot;" at worst
-_ENVELOPE_BYTES = 65_536
 _WATCHING = 2
 """Threads for those who ask how the server does: no other request can take them."""
 _ROUTES = (
@@ -154,40 +141,12 @@ def create_app(
     app.state.threads = CapacityLimiter(_WATCHING)
     application.health.watch(app.state.questions.parts)
     problems.install(app, refused_method)
-    _add_middleware(app, application, host)
+    app.state.door = Door(application, host or application.settings.server.host)
+    app.add_middleware(app.state.door.around)
     for routes in _ROUTES:
         app.include_router(routes)
     _add_pages(app, console)
     return app
-
-
-def _add_middleware(app: FastAPI, application: Application, host: str | None) -> None:
-    """Add the middleware of each request. A batch may hold 16 messages of the largest size; a SOAP
-    envelope holds one such message, escaped.
-    """
-    told = application.settings.server
-    largest = told.max_message_bytes
-    batch, envelope = _BATCH_FACTOR * largest, _ESCAPING_FACTOR * largest + _ENVELOPE_BYTES
-    limits = {
-        **dict.fromkeys(("/messages/batch", "/ontology", "/rules"), batch),
-        **dict.fromkeys(("/trials", "/soap"), envelope),
-    }
-    # The last one that is added sees a request first.
-    app.add_middleware(messages_routes.Shortcut, application)
-    if not application.here:
-        app.add_middleware(OfBatch)
-    # It must see the paths as the routes do.
-    app.add_middleware(Guard, access=application.access)
-    app.add_middleware(BodyLimit, default=largest, limits=limits)
-    origins = check_origins(told.origins)
-    readers = check_origins(told.read_origins, "server.read_origins", EVERY)
-    if origins or readers:
-        app.add_middleware(SharedAnswers, origins, readers, _EXPOSED)
-    app.add_middleware(queries_routes.EncodedNames)
-    app.add_middleware(Heads)
-    app.add_middleware(KnownSites, host or told.host, told.names, origins, readers)
-    app.add_middleware(Named, traced=application.traces is not None)
-    app.add_middleware(TimedAnswers, application.metrics)
 
 
 def _add_pages(app: FastAPI, console: ASGIApp | None) -> None:

@@ -75,13 +75,10 @@ def test_a_name_of_the_settings_is_its_own(known: httpx.Client) -> None:
 
 
 def test_a_server_on_a_network_has_all_names_unless_it_is_told_its_own() -> None:
-    async def answers(*_: object) -> None:
-        """Whatever is asked."""
-
     for names, host, refused in ((), b"any.example", False), (("a.org",), b"b.org", True):
-        sites = KnownSites(answers, "0.0.0.0", names, ())
+        sites = KnownSites("0.0.0.0", names, ())
         scope = {"headers": [(b"host", host)], "http_version": "1.1", "method": "POST"}
-        assert (sites._problem(scope) is not None) == refused
+        assert (sites.problem(scope) is not None) == refused
 
 
 @pytest.mark.parametrize(

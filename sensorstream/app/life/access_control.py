@@ -93,12 +93,12 @@ class Access:
         if self.needed:
             self._ring = KeyRing(self._keys.all())
 
-    async def identify(self, credentials: str) -> Identity:
-        """Return the identity for credentials: the text after ``Bearer``, or "" if there is none.
+    def known(self, credentials: str) -> Identity | None:
+        """The identity for credentials: the text after ``Bearer``, or "" if there is none. None: it
+        takes a while to find, by :meth:`identify`.
 
         Raises:
             Unauthenticated: they are not valid, or there are none and some are needed.
-            Unavailable: the provider of tokens does not answer.
         """
         if not self.needed:
             return ANYBODY
@@ -109,14 +109,23 @@ class Access:
             identity = self._ring.identify(credentials, now)
             self._used[identity.key] = now
             return identity
-        tokens = self._tokens
-        if tokens is None:
+        if self._tokens is None:
             raise Unauthenticated(f"not a key: a key begins with {MARK}")
-        known = tokens.known(credentials)
-        if known is not None:
-            return known
-        # In a thread: it computes for a while, and may ask the provider.
-        return await run_sync(tokens.identify, credentials, limiter=self._verifying)
+        return self._tokens.known(credentials)
+
+    async def identify(self, credentials: str) -> Identity:
+        """Return the identity for credentials, as :meth:`known` does.
+
+        Raises:
+            Unauthenticated: they are not valid, or there are none and some are needed.
+            Unavailable: the provider of tokens does not answer.
+        """
+        known = self.known(credentials)
+        if known is None:
+            assert self._tokens is not None
+            # In a thread: it computes for a while, and may ask the provider.
+            known = await run_sync(self._tokens.identify, credentials, limiter=self._verifying)
+        return known
 
     def admits(self, identity: Identity) -> bool:
         """Whether what was shown at the beginning of a long answer is still valid."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import re
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Collection, Mapping
@@ -18,10 +17,6 @@ from fastapi.encoders import jsonable_encoder
 from fastapi.responses import JSONResponse
 from pydantic import AfterValidator, BaseModel, Field
 from starlette.concurrency import run_in_threadpool
-from starlette.datastructures import QueryParams
-from starlette.exceptions import HTTPException
-from starlette.requests import ClientDisconnect
-from starlette.types import ASGIApp, Receive, Scope, Send
 
 from sensorstream.alerts.alert_formats import alert_data, plain_time
 from sensorstream.alerts.alert_records import LoggedDelivery
@@ -50,14 +45,10 @@ from sensorstream.server.operation_routes import (
 from sensorstream.server.problems import (
     ContradictionBody,
     ProblemBody,
-    http_problem,
     problem_of,
-    refusal,
-    respond,
 )
 
 routes = APIRouter(tags=["messages"])
-_PATH: Final = "/messages"
 _AT_ONCE: Final = 500
 """Messages of a batch that may wait at a time: enough that the engine never waits for them."""
 _IN_A_ROW: Final = 10
@@ -69,9 +60,7 @@ _XML: Final = {"type": "string", "format": "xml"}
 _EARLY: Final = "respond-async"
 _KEY: Final = HEADER.lower().encode()
 _SOURCE: Final = "rest"
-_json: Final = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
 _LONGEST_SOURCE: Final = 200
-_PARAMETERS: Final = frozenset({"source"})
 
 Source = Annotated[
     str, Query(max_length=_LONGEST_SOURCE, description="Where the message comes from.")
@@ -119,7 +108,33 @@ async def post_message(
     With `Prefer: respond-async`, and where the engines run on Spark: answers 202 when the
     message is in the journal.
     """
-    return await _take(app, request, source)
+    return await take(app, request, source)
+
+
+async def take(
+    app: Application, request: Request, source: str, body: bytes | None = None
+) -> Response:
+    """Do :func:`post_message`; of some requests the ``body`` is here already."""
+    check_source(request, source)
+    fields = dict(request.scope["headers"])
+    content_type = fields.get(b"content-type", b"").decode("latin-1")
+    check_xml(content_type)
+    sender = admitted(app, request.scope)
+    origin = origin_of(request) if _KEY in fields else ""
+    early = b"prefer" in fields and _wants_early(request)
+    content = xml_of(await request.body() if body is None else body, content_type)
+    entered = app.submit(content, source, sender, origin=origin, early=early)
+    headers = {"Preference-Applied": _EARLY} if early else {}
+    try:
+        answer = outcome_answer((await _done(entered)).result(), app.timeline)
+    except RepeatedMessage:
+        known = (await _known(app, [origin])).get(origin)
+        answer = again(app, known, content, source, early=early)
+        headers |= REPLAYED
+    if answer["status"] != Status.JOURNALLED.value:
+        return JSONResponse(answer, headers=headers)
+    headers["Location"] = f"/messages/{answer['message_id']}"
+    return JSONResponse(answer, 202, headers)
 
 
 @routed(
@@ -175,81 +190,6 @@ async def post_batch(
 
     # Those of thousands of messages take a time for which all others would wait.
     return await run_in_threadpool(answers)
-
-
-class Shortcut:
-    """ASGI middleware: ``POST /messages`` without FastAPI, whose part of a request is the largest.
-    The answers are those of :func:`post_message`, which describes it: only refused parameters take
-    another way.
-    """
-
-    def __init__(self, app: ASGIApp, application: Application) -> None:
-        self._app = app
-        self._application = application
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        source = _SOURCE
-        plain = scope["path"] == _PATH and scope["method"] == "POST"
-        if plain and scope["query_string"]:
-            given = QueryParams(scope["query_string"])
-            source = given.get("source", _SOURCE)
-            plain = given.keys() <= _PARAMETERS
-        if not plain or len(source) > _LONGEST_SOURCE:
-            await self._app(scope, receive, send)
-            return
-        try:
-            response = await _take(self._application, Request(scope, receive), source)
-        except ClientDisconnect:
-            return
-        except SensorStreamError as error:
-            response = refusal(error)
-        except HTTPException as error:
-            response = respond(http_problem(error.status_code, error.detail), error.headers)
-        await response(scope, receive, send)
-
-
-async def _take(application: Application, request: Request, source: str) -> Response:
-    check_source(request, source)
-    fields = dict(request.scope["headers"])
-    content_type = fields.get(b"content-type", b"").decode("latin-1")
-    check_xml(content_type)
-    sender = admitted(application, request.scope)
-    origin = origin_of(request) if _KEY in fields else ""
-    early = b"prefer" in fields and _wants_early(request)
-    content = xml_of(await _body(request.receive), content_type)
-    entered = application.submit(content, source, sender, origin=origin, early=early)
-    headers = {"Preference-Applied": _EARLY} if early else {}
-    try:
-        answer = outcome_answer((await _done(entered)).result(), application.timeline)
-    except RepeatedMessage:
-        known = (await _known(application, [origin])).get(origin)
-        answer = again(application, known, content, source, early=early)
-        headers |= REPLAYED
-    if answer["status"] != Status.JOURNALLED.value:
-        return _Answer(answer, headers=headers)
-    headers["Location"] = f"{_PATH}/{answer['message_id']}"
-    return _Answer(answer, 202, headers)
-
-
-class _Answer(JSONResponse):
-    def render(self, content: Any) -> bytes:
-        return _json(content).encode()
-
-
-async def _body(receive: Receive) -> bytes:
-    """Read the whole body.
-
-    Raises:
-        ClientDisconnect: the client left before its end.
-    """
-    pieces = []
-    while True:
-        message = await receive()
-        if message["type"] == "http.disconnect":
-            raise ClientDisconnect
-        pieces.append(message.get("body", b""))
-        if not message.get("more_body"):
-            return b"".join(pieces)
 
 
 def _wants_early(request: Request) -> bool:

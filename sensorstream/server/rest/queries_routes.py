@@ -13,7 +13,6 @@ from fastapi.sse import format_sse_event
 from pydantic import BaseModel, BeforeValidator, Field, ValidationInfo
 from starlette.exceptions import HTTPException
 from starlette.responses import StreamingResponse
-from starlette.types import ASGIApp, Receive, Scope, Send
 
 from sensorstream.alerts.alert_formats import query_report_data
 from sensorstream.alerts.feed import Subscription
@@ -38,7 +37,6 @@ from sensorstream.server.rest.versioned_routes import (
 from sensorstream.streams.report_formats import check_format, format_of
 
 routes = APIRouter(tags=["queries"])
-_NAMED: Final = (b"/queries/", b"/individuals/")
 _TEXTS: Final = (QUERY, "text/plain")
 _BODY: Final[dict[str, Any]] = {each: {"schema": {"type": "string"}} for each in _TEXTS}
 _STREAM: Final = "text/event-stream"
@@ -113,19 +111,6 @@ class StepsBody(BaseModel):
     """The last recorded instants, oldest first."""
 
     instants: list[dict[str, Any]]
-
-
-class EncodedNames:
-    """ASGI middleware: paths stay percent-encoded where their names may be IRIs with slashes."""
-
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        raw = scope.get("raw_path", b"")
-        if raw.startswith(_NAMED):
-            scope = {**scope, "path": raw.partition(b"?")[0].decode("ascii", "replace")}
-        await self._app(scope, receive, send)
 
 
 async def _subscribed(app: App) -> AsyncIterator[Subscription]:
