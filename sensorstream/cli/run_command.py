@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 
 OVER_TIME: Final = ".dotr"
 _DATALOG: Final = ".dlog"
+_RUN: Final = 256
+"""Events whose reports may come together."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -391,7 +393,9 @@ def _run_events(file: Path, options: _Options) -> None:
             printer.print(outcome)
             _print_each(violations)
 
-        for event in recorded_events(lines, source):
+        runs = file.is_file() and options.made_of.window == "none"
+        for number, event in enumerate(recorded_events(lines, source), 1):
+            engine.queries.processor.more = runs and number % _RUN != 0
             show(costs.of(engine.take, event))
         show(engine.finish())
         costs.end()

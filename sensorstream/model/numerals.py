@@ -30,9 +30,8 @@ def quotient(dividend: Decimal, divisor: Decimal) -> Decimal:
     digits = max(0, dividend.adjusted() - divisor.adjusted()) + 3 * _PLACES
     context = Context(digits, ROUND_HALF_UP, MIN_EMIN, MAX_EMAX)
     found = context.divide(dividend, divisor)
-    if found.as_tuple().exponent < -_PLACES:  # type: ignore[operator]
-        return found.quantize(_LAST_PLACE, context=context)
-    return found
+    rounded = context.quantize(found, _LAST_PLACE)
+    return found if rounded == found else rounded
 
 
 def decimal_text(value: Decimal) -> str:

@@ -50,8 +50,6 @@ class Network:
         self._dispatchers: dict[int, tuple[Watched, Dispatcher]] = {}
         self._listeners: dict[Node, list[Listener]] = {}
         self._queue: list[tuple[int, int, Node]] = []
-        # Operators that got rows for the instant at work from outside.
-        self._filled: list[Node] = []
         self._numbers = count(1)
 
     def __len__(self) -> int:
@@ -118,7 +116,6 @@ class Network:
         if node.queued:
             self._queue[:] = [each for each in self._queue if each[2] is not node]
             heapq.heapify(self._queue)
-            self._filled[:] = [each for each in self._filled if each is not node]
         try:
             node.release()
         except Exception as error:
@@ -144,12 +141,10 @@ class Network:
     def settle(self) -> None:
         """End an instant: every operator concerned takes in what has changed below it."""
         queue = self._queue
-        if not queue and not self._filled and not self.observers:
+        if not queue and not self.observers:
             self.budget.end()
             return
         changed: list[Node] = []
-        if self._filled:
-            self._take_filled(changed)
         counter = self.load.counter
         since = 0.0 if counter is None else counter()
         # The only operator that is queued, as most often: it needs no queue.
@@ -210,29 +205,6 @@ class Network:
                 node.removed = []
             self.budget.end()
 
-    def _take_filled(self, changed: list[Node]) -> None:
-        """Begin the instant with the operators that :meth:`fill` has named."""
-        queue = self._queue
-        for node in self._filled:
-            node.queued = False
-            try:
-                if node.fault is not None:
-                    raise node.fault
-                node.meter.take(len(node.added))
-            except Exception as error:
-                self.faults[node] = error
-                node.added, node.fault = [], None
-                continue
-            changed.append(node)
-            node.counters.added += len(node.added)
-            if node.counters.added >= node.look:
-                self._look(node)
-            for consumer in node.consumers:
-                if not consumer.queued:
-                    consumer.queued = True
-                    heapq.heappush(queue, (consumer.depth, consumer.number, consumer))
-        self._filled.clear()
-
     def _look(self, node: Node) -> None:
         """Break the operator or consumers of it that keep too many rows."""
         node.look = self.budget.next_look(node.counters.added)
@@ -255,8 +227,3 @@ class Network:
         """Queue an operator that is not queued yet for the instant at work."""
         node.queued = True
         heapq.heappush(self._queue, (node.depth, node.number, node))
-
-    def fill(self, node: Node) -> None:
-        """Note an operator without inputs that got rows from outside; call it once an instant."""
-        node.queued = True
-        self._filled.append(node)

@@ -6,11 +6,13 @@ from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
 from hashlib import blake2b
+from itertools import groupby
 from typing import Any, Final, TypeVar
 
 from sensorstream.model.schedules import Multiples
 from sensorstream.model.terms import Triple
 from sensorstream.model.timeline import Instant
+from sensorstream.network.intervals.interval_node import ended
 from sensorstream.network.intervals.interval_state import (
     KeptRow,
     flat,
@@ -300,6 +302,11 @@ class ContinuousQuery:
         if self._triples is None:
             return []
         return list(dict.fromkeys(self._triples(self.root.rows())))
+
+    def instants(self) -> list[tuple[Instant, list[TimedRow]]]:
+        """Take out the unreported solutions of a pattern in time, by their ends."""
+        added, self._added = self._added, []
+        return [(end, [*rows]) for end, rows in groupby(added, ended)]
 
     def report(self, time: Instant) -> None:
         """Report what the relation asks for; an empty report is not made."""

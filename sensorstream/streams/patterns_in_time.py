@@ -45,7 +45,7 @@ class Patterns:
         tell_rules: Callable[[Sequence[Triple], Instant], None],
     ) -> None:
         """``rules`` gives the rules over time; ``tell_rules`` hands made triples to them."""
-        self.source = OccurrenceSource(knowledge.conclusions, network.fill, self._sweep)
+        self.source = OccurrenceSource(knowledge.conclusions, network.wake, self._sweep)
         self._network = network
         self.clock = clock
         self._knowledge = knowledge

@@ -123,6 +123,12 @@ class StreamProcessor:
             self.network, default, lengths, self._windows, self.patterns, self._instants
         )
         self._numbers = count()
+        self.more = False
+        """Whether the next call is :meth:`push` or :meth:`finish`, which may report for both."""
+        # Limits are of what an instant may take: then each is ended by itself.
+        self._limited = limits != NO_LIMITS
+        # Whether instants before the present are still to be ended.
+        self._behind = False
         # The queries that may report at the present instant.
         self._candidates: dict[ContinuousQuery, None] = {}
 
@@ -181,8 +187,7 @@ class StreamProcessor:
 
     def _tell(self, triples: Iterable[Triple], time: Instant) -> None:
         """Hand the triples that rules over time have made to patterns in time."""
-        if not self._occurring.idle:
-            self._occurring.take(tuple(triples), time, time)
+        self._occurring.take(tuple(triples), time, time)
 
     def unregister(self, name: str) -> None:
         """Stop a query and free what only it used; raises KeyError for an unknown name."""
@@ -288,19 +293,25 @@ class StreamProcessor:
 
         For patterns in time, ``inferred`` triples happen together with it.
         """
-        if self.now is not None and event.time < self.now:
+        now, triples = self.now, event.triples
+        if now is not None and event.time < now:
             self.counts.late += 1
             return False
-        self._begin(event.time)
+        waits = self.more and now is not None and (self._behind or self._waits())
+        if waits:
+            self.now, self._behind = event.time, True
+        else:
+            self._begin(event.time)
         self.counts.events += 1
-        self.counts.triples += len(event.triples)
+        self.counts.triples += len(triples)
         end = event.time if event.end is None else max(event.time, event.end)
-        if not self._occurring.idle:
-            said = (*event.triples, *inferred) if inferred else event.triples
-            start = event.time if event.start is None else event.start
-            self._occurring.take(said, start, end, event.stream)
+        said = (*triples, *inferred) if inferred else triples
+        start = event.time if event.start is None else event.start
+        self._occurring.take(said, start, end, event.stream)
+        if waits:
+            return True
         if not self._instants.idle:
-            self._instants.take(event.triples, event.time)
+            self._instants.take(triples, event.time)
         if len(self._windows):
             self._enter(event, end)
         self._settle()
@@ -336,6 +347,7 @@ class StreamProcessor:
         ``most`` bounds the work: of more instants than that only the first, and the last of each
         window and period, are processed. The content of windows does not change by that.
         """
+        self._catch_up(time)
         if self.now is None or time <= self.now:
             return
         self._end()
@@ -375,6 +387,7 @@ class StreamProcessor:
         Windows with a step report once more, at the next multiple; patterns in time report until
         all intervals have ended.
         """
+        self._catch_up()
         if self.now is None:
             return
         ends: dict[ContinuousQuery, Instant] = {}
@@ -419,8 +432,33 @@ class StreamProcessor:
         ends = self._occurring.due
         return ends if due is None or (ends is not None and ends < due) else due
 
+    def _waits(self) -> bool:
+        """Whether instants may be ended together: nothing but patterns in time tells them apart."""
+        apart = self._candidates or self._windows.streams or self._traces or self._occurring.fed
+        if apart or self._limited or not self._instants.idle:
+            return False
+        return self._agenda.next is None
+
+    def _catch_up(self, time: Instant | None = None) -> None:
+        """End the instants that are left behind, and all before a time, as one after the other."""
+        if not self._behind:
+            return
+        self._behind = False
+        assert self.now is not None
+        self._occurring.elapse_before(self.now if time is None else max(time, self.now))
+        self.network.settle()
+        self._broken.stop(self._stop)
+        timed = [query for query in self._candidates if query.timed]
+        told = [(end, each.number, each, rows) for each in timed for end, rows in each.instants()]
+        for end, _, query, rows in sorted(told):
+            if query.name in self.queries:
+                query.changed(rows, [])
+                self._report_if_due(query, end)
+            self._candidates.pop(query, None)
+
     def _begin(self, time: Instant) -> None:
         """Move the present to a time: end all instants before it, drop what expires at it."""
+        self._catch_up(time)
         if self.now is None:
             for stream in self._windows.streams.values():
                 stream.wind(time)

@@ -11,6 +11,8 @@ from collections.abc import Iterable
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from sensorstream.analysis import QueryContext, query_notes
 from sensorstream.errors import Overrun, Position, UnsupportedQuery
@@ -308,3 +310,67 @@ def test_forms_that_are_about_windows_are_refused(text: str, told: str) -> None:
     machine = StreamProcessor(TripleIndex(), instant=lambda literal: 0, second=1)
     with pytest.raises(UnsupportedQuery, match=told):
         machine.register("q", PREFIX + text, parse_query(PREFIX + text), lambda report: None)
+
+
+_VALUES = [
+    *(Literal(each, xsd.INTEGER) for each in ("1", "9007199254740993", "-7")),
+    *(Literal(each, xsd.DECIMAL) for each in ("0.1", "-0.0", "12345678901234567890.12345")),
+    *(Literal(each, xsd.DOUBLE) for each in ("1.5E0", "-0.0E0", "1.0E300", "NaN", "INF")),
+    Literal("2.5", xsd.FLOAT),
+    Literal("no number"),
+]
+_BESIDE = (
+    "SELECT ?x (AVG(?y) AS ?mean) (SUM(?y) AS ?all) (COUNT(?y) AS ?n) { ?x :p ?y } GROUP BY ?x "
+    'HAVING (getDURATION() < "PT4S"^^xsd:duration)',
+    "SELECT ?y { { ?x :p ?y } SEQ { ?x :p ?z } FILTER(?y < ?z) }",
+    "SELECT ?x (AVG(?y) AS ?mean) { ?x :p ?y } GROUP BY ?x",
+    "CONSTRUCT { ?x :q ?z } { { ?x :p ?y } EQUALS { ?z :p ?y } }",
+    "SELECT ?x { :a :knows ?x }",
+)
+_moments = st.tuples(
+    st.integers(-1, 3),
+    st.sampled_from([0, 0, 0, 2]),
+    st.lists(
+        st.tuples(st.sampled_from([term("a"), term("b")]), st.sampled_from(_VALUES)), max_size=2
+    ),
+)
+
+
+def _beside(
+    texts: Iterable[str], moments: Iterable[Any], at_once: int, leaves: int
+) -> list[tuple[object, ...]]:
+    """What queries report that run beside each other, in order; the first ends at an event."""
+    graph, found = TripleIndex(), list[tuple[object, ...]]()
+    machine = StreamProcessor(graph, instant=lambda literal: 0, second=1)
+    for name, text in zip("abcde", texts, strict=False):
+        machine.register(
+            name,
+            PREFIX + text,
+            parse_query(PREFIX + text),
+            lambda r: found.append((r.query, r.time, r.rows, r.triples, r.intervals)),
+        )
+    time = 0
+    for number, (gap, length, pairs) in enumerate(moments, 1):
+        time += gap
+        triples = tuple((x, IRI("http://example.org/p"), y) for x, y in dict.fromkeys(pairs))
+        machine.more = number % at_once != 0 and number != leaves
+        machine.push(StreamEvent(time, triples, end=time + length))
+        if number == leaves:
+            machine.unregister("a")
+            graph.add((term("a"), IRI("http://example.org/knows"), term("b")))
+            machine.settle(max(time, machine.now or 0))
+    machine.finish()
+    assert machine.faults == []
+    return found
+
+
+@given(
+    st.lists(st.sampled_from(_BESIDE), min_size=1, max_size=4),
+    st.lists(_moments, min_size=1, max_size=12),
+    st.integers(2, 12),
+    st.integers(1, 14),
+)
+def test_events_at_once_are_reported_as_one_by_one(
+    texts: list[str], moments: list[Any], at_once: int, leaves: int
+) -> None:
+    assert _beside(texts, moments, at_once, leaves) == _beside(texts, moments, 1, leaves)

@@ -10,7 +10,7 @@ Source: "EP-SPARQL", section 4.2.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, Final, cast
+from typing import Any, Final
 
 from sensorstream.model.timeline import Instant
 from sensorstream.network.intervals.interval_expressions import rank_of
@@ -19,6 +19,7 @@ from sensorstream.network.intervals.interval_node import (
     Lasting,
     Present,
     TimedNode,
+    by_instant,
     ended,
     order_of_use,
 )
@@ -56,17 +57,17 @@ class TimedJoin(TimedNode, JoinOperator):
 
     def flush(self) -> None:
         left, right = self.inputs
-        now: Any = (left.added or right.added)[0][1]
-        found: list[TimedRow] = []
-        for side in self._sides_kept:
-            side.forget(now)
-        if left.added:
-            self._join(left.added, self._of_left, found)
-            self._left.update(left.added, ())
-        if right.added:
-            self._join(right.added, self._of_right, found)
-            self._right.update(right.added, ())
-        self.give(found)
+        for now, lefts, rights in by_instant(left.added, right.added):
+            found: list[TimedRow] = []
+            for side in self._sides_kept:
+                side.forget(now)
+            if lefts:
+                self._join(lefts, self._of_left, found)
+                self._left.update(lefts, ())
+            if rights:
+                self._join(rights, self._of_right, found)
+                self._right.update(rights, ())
+            self.give(found)
 
     def _join(self, rows: Iterable[TimedRow], side: JoinSide, out: list[TimedRow]) -> None:
         key, memory, joined = side
@@ -110,11 +111,11 @@ class TimedSeq(TimedNode):
     def flush(self) -> None:
         left, right = self.inputs
         kept = self._lefts
-        now: Any = (left.added or right.added)[0][1]
-        kept.forget(now)
-        if right.added:
-            self.give(self._found(right.added))
-        kept.add(left.added)
+        for now, lefts, rights in by_instant(left.added, right.added):
+            kept.forget(now)
+            if rights:
+                self.give(self._found(rights))
+            kept.add(lefts)
 
     def _found(self, rights: Iterable[TimedRow]) -> list[TimedRow]:
         kept, key, longest = self._lefts, self._right_key, self._longest
@@ -256,20 +257,20 @@ class TimedMatching(TimedNode):
 
     def flush(self) -> None:
         left, right = self.inputs
-        rights, before = self._rights, self._before
-        now: Any = (left.added or right.added)[0][1]
-        rights.forget(now)
-        if before is None:
-            rights.add(right.added)
-        found: list[TimedRow] = []
-        for row in cast("list[TimedRow]", left.added):
-            at = self._left_key(row)
-            found += self._given(
-                row, rights.at(at) if before is None else before.before(at, row[0])
-            )
-        if before is not None:
-            rights.add(right.added)
-        self.give(found)
+        kept, before = self._rights, self._before
+        for now, lefts, rights in by_instant(left.added, right.added):
+            kept.forget(now)
+            if before is None:
+                kept.add(rights)
+            found: list[TimedRow] = []
+            for row in lefts:
+                at = self._left_key(row)
+                found += self._given(
+                    row, kept.at(at) if before is None else before.before(at, row[0])
+                )
+            if before is not None:
+                kept.add(rights)
+            self.give(found)
 
     def _given(self, row: TimedRow, others: Iterable[TimedRow]) -> list[TimedRow]:
         question, test = self._question, self._question.test

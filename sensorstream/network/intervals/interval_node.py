@@ -3,7 +3,8 @@
 All that ends at one moment is taken in as one instant, so the output at the instant t are the
 solutions that end at t, and they are never taken back: the absence of something is decided when
 everything that could have come by t is there. An instant may have several rounds, when CONSTRUCT
-queries feed the stream.
+queries feed the stream. Where nobody asks in between, an operator gets the rows of many instants at
+once, in the order of their ends, and takes in one instant after the other.
 
 Source: "EP-SPARQL", section 4.2 (timewise monotonicity).
 """
@@ -37,6 +38,7 @@ class OncePerInstant(Node):
     def flush(self) -> None:
         super().flush()  # type: ignore[safe-super]
         self.added, found = [], self.added
+        found.sort(key=ended)
         self.give(found)
 
     def give(self, rows: list[TimedRow]) -> None:
@@ -69,6 +71,20 @@ class TimedNode(OncePerInstant):
 
     def size(self) -> int:
         return sum(len(side) for _, side in self.kept())
+
+
+def by_instant(
+    lefts: list[TimedRow], rights: list[TimedRow]
+) -> Iterable[tuple[Instant, list[TimedRow], list[TimedRow]]]:
+    """The end of each instant with the rows of both sides that end then."""
+    first = (lefts or rights)[0][1]
+    if all(not rows or rows[0][1] == rows[-1][1] == first for rows in (lefts, rights)):
+        return ((first, lefts, rights),)
+    sides: dict[Instant, tuple[list[TimedRow], list[TimedRow]]] = {}
+    for side, rows in enumerate((lefts, rights)):
+        for row in rows:
+            sides.setdefault(row[1], ([], []))[side].append(row)
+    return [(end, *sides[end]) for end in sorted(sides)]
 
 
 class Lasting(ABC):

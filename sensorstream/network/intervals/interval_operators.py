@@ -10,7 +10,7 @@ from __future__ import annotations
 from bisect import insort_right
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import islice
+from itertools import groupby, islice
 from operator import itemgetter
 from typing import Any, Final
 
@@ -120,16 +120,6 @@ class _Members(AggregatedGroup):
         self.end: Instant = 0
         """The end of the row that came last, which is the latest."""
 
-    def add(self, row: TimedRow) -> None:
-        """Add a row: the one that ends last has mostly started last, too."""
-        rows = self.rows
-        if rows and row[0] < rows[-1][0]:
-            insort_right(rows, row, lo=self.head, key=_start)
-        else:
-            rows.append(row)
-        self.end = row[1]
-        self.take(row, 1)
-
     def drop_first(self) -> None:
         """Remove the row that started first."""
         rows, head = self.rows, self.head
@@ -165,10 +155,11 @@ class TimedGroup(TimedNode):
         self._members = _Kept(self._key, self._aggregates, longest)
 
     def flush(self) -> None:
-        (source,) = self.inputs
+        for now, rows in groupby(self.inputs[0].added, ended):
+            self._take_instant([*rows], now)
+
+    def _take_instant(self, rows: list[TimedRow], now: Instant) -> None:
         members, fits = self._members, self._fits
-        rows = source.added
-        now: Any = rows[0][1]
         members.forget(now)
         if fits is not None:
             # A row that is too long by itself is in no group.
@@ -219,7 +210,14 @@ class _Kept:
             elif key not in touched:
                 groups.move_to_end(key)
             touched[key] = group
-            group.add(row)
+            members = group.rows
+            if members and row[0] < members[-1][0]:
+                insort_right(members, row, lo=group.head, key=_start)
+            else:
+                # The one that ends last has mostly started last, too.
+                members.append(row)
+            group.end = row[1]
+            group.take(row, 1)
             self._size += 1
         return touched
 

@@ -148,53 +148,56 @@ def _fitting(pattern: Occurrence | KnownPlan) -> tuple[Fit, Hashable]:
     return made(constant), (text, constant)
 
 
+_Alike: TypeAlias = list[dict[PatternOccurrences, None]]
+"""Readers, grouped by shape."""
+
+
 class _Readers:
     """Readers by predicate, object and shape."""
 
-    __slots__ = ("_by_predicate", "_whatever")
+    __slots__ = ("_by_predicate", "_known")
 
     def __init__(self) -> None:
         self._by_predicate: dict[
             Term | None, dict[Term | None, dict[Hashable, dict[PatternOccurrences, None]]]
         ] = {}
-        # The answers of `of` for predicates that are read, but never with an object.
-        self._whatever: dict[Term, list[dict[PatternOccurrences, None]]] = {}
+        # The answers of `of` for predicates that are read, and for all others (None), by object.
+        self._known: dict[Term | None, dict[Term | None, _Alike]] = {}
 
     def __bool__(self) -> bool:
         return bool(self._by_predicate)
 
     def add(self, reader: PatternOccurrences) -> None:
-        self._whatever.clear()
+        self._known.clear()
         by_object = self._by_predicate.setdefault(reader.predicate, {})
         by_object.setdefault(reader.object, {}).setdefault(reader.shape, {})[reader] = None
 
     def remove(self, reader: PatternOccurrences) -> None:
-        self._whatever.clear()
+        self._known.clear()
         prune(self._by_predicate, reader.predicate, reader.object, reader.shape, reader)
 
-    def of(self, predicate: Term, object_: Term) -> list[dict[PatternOccurrences, None]]:
+    def of(self, predicate: Term, object_: Term) -> _Alike:
         """The readers of triples with these terms, grouped by shape."""
-        known = self._whatever.get(predicate)
-        if known is not None:
-            return known
-        found: list[dict[PatternOccurrences, None]] = []
-        by_objects = [self._by_predicate.get(predicate, {}), self._by_predicate.get(None, {})]
-        for by_object in by_objects:
-            if (same := by_object.get(object_)) is not None:
-                found += same.values()
-            if (any_object := by_object.get(None)) is not None:
-                found += any_object.values()
-        if by_objects[0] and all(each.keys() <= {None} for each in by_objects):
-            self._whatever[predicate] = found
-        return found
+        known = self._known.get(predicate)
+        if known is None:
+            read = predicate if predicate in self._by_predicate else None
+            known = self._known.get(read)
+            if known is None:
+                known = self._known[read] = self._by_object(read)
+        return known.get(object_) or known[None]
 
-    def wanted(self, predicate: Term, objects: Iterable[Term]) -> tuple[Term, ...]:
-        """The objects, of those given, that have readers with the predicate."""
-        by_objects = [self._by_predicate.get(name, {}) for name in (predicate, None)]
-        if any(None in each for each in by_objects):
-            return tuple(objects)
-        one, other = by_objects
-        return tuple([each for each in objects if each in one or each in other])
+    def _by_object(self, predicate: Term | None) -> dict[Term | None, _Alike]:
+        """The readers of triples with a predicate, by the objects that some of them want."""
+        read = [self._by_predicate.get(each, {}) for each in dict.fromkeys((predicate, None))]
+        return {
+            object_: [
+                alike
+                for by_object in read
+                for wanted in dict.fromkeys((object_, None))
+                for alike in by_object.get(wanted, {}).values()
+            ]
+            for object_ in dict.fromkeys((None, *chain.from_iterable(read)))
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,7 +223,7 @@ class OccurrenceSource:
     """Hands occurrences to the patterns that read them; owned by a stream processor.
 
     ``conclusions`` are the triples that follow from one triple: they occur when it does; those of a
-    type depend on the class alone. ``fill`` is called with readers that have got something,
+    type depend on the class alone. ``wake`` is called with readers that have got something,
     ``sweep`` now and then with the time: an operator that nothing reaches any more cannot let go of
     what is too old by itself.
     """
@@ -228,13 +231,13 @@ class OccurrenceSource:
     def __init__(
         self,
         conclusions: Conclusions,
-        fill: Callable[[Any], None],
+        wake: Callable[[Any], None],
         sweep: Callable[[Instant], None],
     ) -> None:
         self._conclusions = conclusions
         # The wanted types of an individual, by stream and the type that was said.
         self._types: dict[IRI | None, dict[Term, tuple[Term, ...]]] = {None: {}}
-        self._fill = fill
+        self._wake = wake
         self._sweep = sweep
         self._taken = 0
         # By end: occurrences as triple, start and stream, each once, in order of arrival, with the
@@ -323,7 +326,7 @@ class OccurrenceSource:
             return
         self._taken += 1
         if self._taken % _SWEEP == 0:
-            self._sweep(start)
+            self._sweep(min([start, *self._ends[:1]]))
         readers = _ALL if stream is None or stream not in self._all else (None, stream)
         self._put(triples, start, end, readers)
 
@@ -366,7 +369,8 @@ class OccurrenceSource:
         if len(known) >= _MOST_TYPES:
             known.clear()
         types = dict.fromkeys([triple[2], *[each[2] for each in self._conclusions(triple)]])
-        found = known[triple[2]] = self._all[stream].wanted(rdf.TYPE, types)
+        of = self._all[stream].of
+        found = known[triple[2]] = tuple([each for each in types if of(rdf.TYPE, each)])
         return found
 
     @property
@@ -384,11 +388,10 @@ class OccurrenceSource:
 
         ``below``: only to strata below that; returns False if none of them lacks anything.
         """
-        occurrences = self._waiting[time]
-        if below is None and not self.fed and not self._given and len(self._order) == 1:
-            self._hand_on(self._order[0], occurrences.items(), time)
-            self._over(time)
+        if below is None and not self.fed and not self._given:
+            self.elapse_before(time + 1)
             return True
+        occurrences = self._waiting[time]
         for stratum in self._order:
             if below is not None and stratum >= below:
                 return False
@@ -409,6 +412,13 @@ class OccurrenceSource:
         self._rounds = 0
         self._over(time)
         return True
+
+    def elapse_before(self, time: Instant) -> None:
+        """Hand on all instants before a time at once; no query may add to the stream."""
+        while self._ends and (end := self._ends[0]) < time:
+            for stratum in self._order:
+                self._hand_on(stratum, self._waiting[end].items(), end)
+            self._over(end)
 
     def _over(self, time: Instant) -> None:
         del self._waiting[time]
@@ -440,7 +450,7 @@ class OccurrenceSource:
                             break
                     reader.added.append(row)
                     if not reader.queued:
-                        self._fill(reader)
+                        self._wake(reader)
 
     # -- at rest ----------------------------------------------------------------------------
 
@@ -474,5 +484,5 @@ class OccurrenceSource:
         self._number = latest
 
 
-def _nobody(_predicate: Term, _object: Term) -> list[dict[PatternOccurrences, None]]:
+def _nobody(_predicate: Term, _object: Term) -> _Alike:
     return []

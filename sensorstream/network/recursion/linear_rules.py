@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Final, NamedTuple, Protocol, TypeAlias
 
 from sensorstream.model.terms import IRI, BlankNode, Literal, Subject, Term, Triple
@@ -189,6 +190,8 @@ class FlatClosure:
                 self._constants[property] = None
         # By shape; and by property, where only the object's kind or the object itself matters.
         self._made: dict[_Shape, _Make] = {}
+        # The conclusions by one step of each sample: those of a class are met again below it.
+        self._after = cache(lambda triple: [*self._stepped(triple)])
         self._by_class: dict[IRI, dict[type, _Make]] = {}
         self._by_value: dict[IRI, dict[Term, _Make]] = {}
 
@@ -285,7 +288,7 @@ class FlatClosure:
         del found[first]
         return _making([each for each in found if not self._holds(each)], places)
 
-    def _after(self, triple: Triple) -> Iterator[Triple]:
+    def _stepped(self, triple: Triple) -> Iterator[Triple]:
         """The conclusions by one step."""
         subject, predicate, object_ = triple
         for rule in self._rules.meeting(TriplesRead(predicate, object_)):

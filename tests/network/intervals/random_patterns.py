@@ -114,14 +114,25 @@ def found_in(reports: list[Report]) -> list[Solution]:
 
 
 def run(text: str, said: list[StreamEvent], background: list[Triple]) -> list[Solution]:
+    """What is found if events come one by one, and if several come at once."""
+    alone, together = (reported(text, said, background, at_once) for at_once in (1, 3))
+    assert together == alone
+    return found_in(alone)
+
+
+def reported(
+    text: str, said: list[StreamEvent], background: list[Triple], at_once: int
+) -> list[Report]:
+    """The reports, of which those may come late that are due between events that come at once."""
     reports: list[Report] = []
     machine = processor(background)
     machine.register("q", text, parse_query(text), reports.append)
-    for event in said:
+    for number, event in enumerate(said, 1):
+        machine.more = number % at_once != 0
         machine.push(event)
     machine.finish()
     assert machine.faults == []
-    return found_in(reports)
+    return reports
 
 
 def restarted(
