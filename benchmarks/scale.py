@@ -5,7 +5,7 @@ A model of the pipeline on Spark. Its constants are seconds of CPU and bytes tha
 engine works on its own, and one connection stores all:
 
     time = batch + tasks + entries x reader / tasks + max over partitions of
-           (entries x engine + keys x key + rebuilt engines) + entries x sink
+           (entries x engine + keys x key + woken engines) + entries x sink
 
 Keys are put on partitions at random, and their shares of the messages follow Zipf's law. While a
 batch runs, messages wait for the next one.
@@ -30,9 +30,11 @@ PRICE: Final = 0.04 * 730
 """Assumed: a month of a core, with 4 GB of memory, disk and network."""
 _BASE: Final = "local[2]"
 _MOST_STATEMENTS: Final = 500_000
-"""Statements that the engines of a partition hold, see :mod:`.engine_host`."""
-_REPLAYED: Final = 50
-"""Entries that a rebuilt engine processes again, on average."""
+"""Statements that the engines of a partition hold awake, see :mod:`.engine_host`."""
+_KEPT: Final = 50
+"""Entries since the checkpoint of an engine, on average."""
+_WOKEN: Final = 3
+"""What it takes to wake an engine and to lay another one down, in engines made anew."""
 
 
 def _of(value: float, unit: str, what: str) -> Any:
@@ -141,9 +143,9 @@ class Pipeline:
         """Seconds of a batch by phase."""
         c, it = self.constants, self.cluster
         keys = self._by_place(1 - np.exp(-entries * self._shares))
-        rebuilt = keys * self._missing * (c.create + _REPLAYED * c.engine)
+        woken = keys * self._missing * _WOKEN * c.create
         messages = entries * self._loads * c.engine
-        parts = {"engines": messages, "keys": keys * c.key, "rebuilt engines": rebuilt}
+        parts = {"engines": messages, "keys": keys * c.key, "woken engines": woken}
         slowest = int(sum(parts.values()).argmax())
         found = {name: float(part[slowest]) * it.stages for name, part in parts.items()}
         if self._shares[0] > 0.5 * self._loads[slowest] and it.slots > 1:
@@ -180,8 +182,10 @@ class Pipeline:
         """Bytes of the engines in memory, and of Spark's state on disk."""
         c, it = self.constants, self.cluster
         held = min(it.keys, it.slots * (_MOST_STATEMENTS // it.statements)) * it.stages
-        state = it.individuals * c.checkpoint + _REPLAYED * c.kept
-        return held * (c.empty + it.individuals * c.individual), it.keys * it.stages * state
+        state = it.individuals * c.checkpoint + _KEPT * c.kept
+        awake, asleep = c.empty + it.individuals * c.individual, it.individuals * c.checkpoint
+        sleepers = it.keys * it.stages - held
+        return held * awake + sleepers * asleep, it.keys * it.stages * state
 
 
 def tables(told: Mapping[str, Any], constants: Constants) -> Iterator[tuple[str, list[Any]]]:

@@ -35,7 +35,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import fields, is_dataclass
 from enum import Enum
 from fractions import Fraction
-from functools import cache, partial
+from functools import cache, lru_cache, partial
 from itertools import islice
 from operator import attrgetter
 from types import NoneType, UnionType
@@ -59,6 +59,8 @@ Value = TypeVar("Value")
 
 _AT_ONCE: Final = 1_000
 """Rows that are made to text together."""
+_KEPT: Final = 16_384
+"""Terms whose texts are remembered."""
 _PLAIN: Final = frozenset({int, float, str, bool, NoneType})
 _TERMS: Final = frozenset({IRI, BlankNode, Literal})
 _BUILD: Final[Mapping[Any, Convert]] = {
@@ -78,7 +80,7 @@ def encode(value: Value, kind: type[Value]) -> Any:
     Raises:
         TypeError: a field has a type that is not in the table.
     """
-    return _Codecs().of(kind).encode(value)
+    return _CODECS.of(kind).encode(value)
 
 
 def texts(value: Value, kind: type[Value]) -> Iterator[str]:
@@ -87,7 +89,7 @@ def texts(value: Value, kind: type[Value]) -> Iterator[str]:
     Raises:
         TypeError: a field has a type that is not in the table.
     """
-    return _pieces(_Codecs().of(kind), value)
+    return _pieces(_CODECS.of(kind), value)
 
 
 def decode(data: Any, kind: type[Value]) -> Value:
@@ -97,7 +99,7 @@ def decode(data: Any, kind: type[Value]) -> Value:
         TypeError: a field has a type that is not in the table.
         ValueError: the data do not fit the type.
     """
-    codec = _Codecs().of(kind)
+    codec = _CODECS.of(kind)
     try:
         value: Value = codec.decode(data)
     except (AttributeError, LookupError, TypeError, TermError) as error:
@@ -145,12 +147,12 @@ _SAME: Final = _Codec(_same, _same)
 
 
 class _Codecs:
-    """The table above, for one value: each type is looked up once."""
+    """The table above: each type is looked up once."""
 
     def __init__(self) -> None:
         self._known: dict[Any, _Codec] = {}
         # N-Triples: most terms repeat, and equal terms become one object.
-        self._term = _Codec(cache(attrgetter("n3")), cache(term))
+        self._term = _Codec(lru_cache(_KEPT)(attrgetter("n3")), lru_cache(_KEPT)(term))
 
     def of(self, hint: Any) -> _Codec:
         found = self._known.get(hint)
@@ -236,15 +238,14 @@ class _Codecs:
 
         row = converted if writers else values
 
-        def columns(stored: Sequence[str]) -> Convert:
+        @lru_cache(64)
+        def columns(stored: tuple[str, ...]) -> Convert:
             readers = _places(stored, {name: each.decode for name, each in codecs.items()})
-
-            by_place = tuple(stored) == names
 
             def read(cells: list[Any]) -> Any:
                 for place, convert in readers:
                     cells[place] = convert(cells[place])
-                if by_place:
+                if stored == names:
                     return made(*cells)
                 pairs = zip(stored, cells, strict=True)
                 return made(**{name: cell for name, cell in pairs if name in codecs})
@@ -299,7 +300,7 @@ class _Codecs:
 
         return _Codec(
             lambda items: {"fields": names, "rows": order(list(map(row, items)))},
-            lambda data: build(map(columns(data["fields"]), data["rows"])),
+            lambda data: build(map(columns(tuple(data["fields"])), data["rows"])),
             pieces=pieces if order is _same else None,
         )
 
@@ -325,6 +326,9 @@ class _Codecs:
             lambda data: dict(zip(keys.decode(data[0]), values.decode(data[1]), strict=True)),
             pieces=pieces,
         )
+
+
+_CODECS: Final = _Codecs()
 
 
 @cache

@@ -106,7 +106,7 @@ class MessageStatus:
     facts: Mapping[str, Any] | None = field(default=None, compare=False)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Settled:
     """The final outcome of a message that was held, maybe in an earlier group."""
 
@@ -145,7 +145,7 @@ class OntologyVersion:
         return sha256(self.content).hexdigest()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Effects:
     """The effects of a group of consecutive entries, stored in one transaction.
 

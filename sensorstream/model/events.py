@@ -270,7 +270,7 @@ class Departure:
             yield Ended(one.stay, one.name, triple, said, self.expired_at)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Alert:
     """A notification for people or machines, raised by a rule, a query or the system itself.
 
@@ -298,7 +298,7 @@ class Alert:
         object.__setattr__(self, "key", shortened_key(self.key))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Cleared:
     """The end of an open alert: the state that it reported holds no longer.
 

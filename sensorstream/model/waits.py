@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
 
+from sensorstream.model.frozen import frozen
 from sensorstream.model.timeline import Instant
 
 
@@ -19,7 +19,7 @@ class SilentSource(Enum):
     """The window of the knowledge base."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Waits:
     """The times from which on something changes although no message comes; None: never.
 

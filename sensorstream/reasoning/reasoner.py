@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import cache, partial
+from functools import cache, lru_cache, partial
 from typing import Final, Protocol
 
 from sensorstream.errors import Inconsistent, Overrun, ReasonerError
@@ -191,7 +191,7 @@ class SchemaClosure:
     def __init__(self, schema: Schema, *, types: bool = True) -> None:
         self.lifted = False
         self._schema = schema
-        self._closure = FlatClosure(_rules(schema, types=types))
+        self._closure = _closure(schema, types)
         self._implied = Implied(self._closure.conclusions)
 
     def start(self, kb: KnowledgeBase) -> None:
@@ -225,6 +225,12 @@ class SchemaClosure:
     def conclusions(self, triple: Triple) -> Sequence[Triple]:
         """The conclusions of one triple under the schema."""
         return self._closure.conclusions(triple)
+
+
+@lru_cache(8)
+def _closure(schema: Schema, types: bool) -> FlatClosure:
+    """The rules of a schema: what they have met is the same for all engines of a process."""
+    return FlatClosure(_rules(schema, types=types))
 
 
 def _rules(schema: Schema, *, types: bool) -> Iterator[LinearRule]:

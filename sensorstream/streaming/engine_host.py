@@ -8,6 +8,7 @@ deployment. Any of them may end at any time: Spark's state has all that rebuilds
 
 from __future__ import annotations
 
+import gc
 import os
 import pickle
 import signal
@@ -16,6 +17,7 @@ import traceback
 from collections import OrderedDict
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import replace
 from multiprocessing import AuthenticationError
 from pathlib import Path
 from socket import gethostname, socket
@@ -35,6 +37,7 @@ from sensorstream.streaming.keyed_engine import Controls, KeyedEngine
 from sensorstream.streaming.worker_messages import (
     PROTOCOL,
     Done,
+    EnginePlace,
     HostTask,
     Work,
     accepted,
@@ -47,11 +50,13 @@ from sensorstream.streaming.worker_messages import (
 _WATCH: Final = 1.0
 """Seconds between two looks whether Spark still runs."""
 _MOST_STATEMENTS: Final = 500_000
-"""Statements that the engines of a host hold, half a gigabyte; those used longest ago make room."""
+"""Statements that a host's engines hold awake, half a gigabyte; those used longest ago sleep."""
 _MOST_JAVA: Final = 4
-"""Engines that are held where each has a Java process for its reasoner."""
-_FEW: Final = 100
-"""Entries that an engine may process again at each rebuilding."""
+"""Engines that are held awake where each has a Java process for its reasoner."""
+_MOST_ASLEEP: Final = 500_000_000
+"""Bytes of the states of engines that sleep."""
+_GONE: Final = 100
+"""Engines that went to sleep, at least, between two collections of what they have left."""
 
 
 class EngineHost:
@@ -72,6 +77,10 @@ class EngineHost:
         self._counter = SystemClock().counter
         self._engines: OrderedDict[str, KeyedEngine] = OrderedDict()
         self._statements = 0
+        # The places and states of others, which no process but this one has at these places.
+        self._asleep: OrderedDict[str, tuple[EnginePlace, bytes]] = OrderedDict()
+        self._bytes = 0
+        self._gone = 0
         java = settings.reasoning.profile in ("hermit", "pellet")
         self._most = _MOST_JAVA if java else None
 
@@ -79,57 +88,81 @@ class EngineHost:
         """Do a piece of work; None: the state of the key's engine is needed."""
         records = sorted(_records(work.chunks), key=lambda each: each.seq)
         self._controls.know(work.controls)
-        engine = self._release(work.key)
-        rebuilt = False
-        if engine is not None and engine.place != work.place:
-            # Its last work was not committed, or was done elsewhere.
-            engine.close()
-            engine = None
+        engine = self._awake(work)
         if engine is None:
             if work.place is not None and not work.rebuild:
                 return None
             first = records[0].seq if work.place is None else work.place.first
-            begun = first - 1 if work.checkpoint is None else work.checkpoint[0]
-            deployment = self._controls.in_force(self._deployment, begun)
-            engine = KeyedEngine(deployment, self._counter, first, work.key, self._deadly)
-            rebuilt = work.place is not None
-            if work.place is not None:
-                kept = _records(work.kept)
-                try:
-                    engine.rebuild(work.place, work.checkpoint, kept, self._controls)
-                except DamagedCheckpoint as error:
-                    raise SparkError(
-                        f"pipeline.folder: the engine of the key '{work.key}' cannot be read: "
-                        f"{error}. Start the version of SensorStream that wrote it, or give "
-                        "another folder (the journal is then processed again from its beginning)"
-                    ) from error
+            engine = self._made(work, first, _records(work.kept))
         effects, entries = engine.take(records, self._controls, work.controls)
         standing = engine.standing(records)
-        # An engine that changes places with others is soon rebuilt again.
-        due = min(self._every, _FEW) if rebuilt else self._every
-        if engine.skipped:
-            # One that waited for its turn is in the state before, and would wait again.
-            due = 0
-        checkpoint = engine.checkpoint() if engine.place.since >= due else None
+        # A skipped one that waited for its turn is in the state before, and would wait again.
+        due = engine.skipped or engine.place.since >= self._every
+        checkpoint = engine.checkpoint() if due else None
         self._hold(work.key, engine)
         told = pickle.dumps(effects, PROTOCOL)
         packed = pack(list(map(row_of, entries))) if entries else b""
         return Done(engine.place, told, packed, checkpoint, standing)
 
+    def _awake(self, work: Work) -> KeyedEngine | None:
+        """The engine of a key, woken if it sleeps; None: it is not here in the state of the work,
+        since its last work was not committed, or was done elsewhere.
+        """
+        engine = self._release(work.key)
+        if engine is not None:
+            if engine.place == work.place:
+                return engine
+            engine.close()
+        place, state = self._asleep.pop(work.key, (None, b""))
+        self._bytes -= len(state)
+        if place is None or place != work.place:
+            return None
+        return self._made(replace(work, checkpoint=(place.last, state)), place.first)
+
+    def _made(self, work: Work, first: int, kept: Sequence[Record] = ()) -> KeyedEngine:
+        """Make the engine of a key: a new one, or brought to its place."""
+        begun = first - 1 if work.checkpoint is None else work.checkpoint[0]
+        deployment = self._controls.in_force(self._deployment, begun)
+        engine = KeyedEngine(deployment, self._counter, first, work.key, self._deadly)
+        if work.place is not None:
+            try:
+                engine.rebuild(work.place, work.checkpoint, kept, self._controls)
+            except DamagedCheckpoint as error:
+                raise SparkError(
+                    f"pipeline.folder: the engine of the key '{work.key}' cannot be read: "
+                    f"{error}. Start the version of SensorStream that wrote it, or give "
+                    "another folder (the journal is then processed again from its beginning)"
+                ) from error
+        return engine
+
     def _hold(self, key: str, engine: KeyedEngine) -> None:
-        """Keep an engine for its next work, if need be in the place of others."""
+        """Keep an engine for its next work; if need be, those used longest ago fall asleep."""
         self._engines[key] = engine
         self._statements += engine.size
         while len(self._engines) > 1 and (
             self._statements > _MOST_STATEMENTS
             or (self._most is not None and len(self._engines) > self._most)
         ):
-            oldest = self._release(next(iter(self._engines)))
-            assert oldest is not None, "the key is there"
-            oldest.close()
+            self.lay_down(next(iter(self._engines)))
+
+    def lay_down(self, key: str) -> None:
+        """Keep the engine of a key, which is awake, as bytes; those asleep for longest may go."""
+        engine = self._release(key)
+        assert engine is not None, "the key is there"
+        self._asleep[key] = engine.place, (state := engine.asleep())
+        engine.close()
+        self._bytes += len(state)
+        # They are full of circles, which Python's own collection frees after thousands of engines.
+        self._gone += 1
+        if self._gone > max(_GONE, len(self._engines) // 3):
+            gc.collect()
+            self._gone = 0
+        while self._bytes > _MOST_ASLEEP:
+            _, (_, state) = self._asleep.popitem(last=False)
+            self._bytes -= len(state)
 
     def _release(self, key: str) -> KeyedEngine | None:
-        """The engine that is held for a key; None: there is none."""
+        """The engine that is held awake for a key; None: there is none."""
         engine = self._engines.pop(key, None)
         if engine is not None:
             self._statements -= engine.size

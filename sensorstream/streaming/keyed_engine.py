@@ -333,6 +333,10 @@ class KeyedEngine:
         self._refused.clear()
         self.skipped = False
         self.place = replace(self.place, since=0)
+        return self.asleep()
+
+    def asleep(self) -> bytes:
+        """Return the state that :meth:`rebuild` goes on from at this place, without any entry."""
         return dump(self._engine.state())
 
     def _begin(self, controls: Controls) -> None:

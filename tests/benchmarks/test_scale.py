@@ -61,7 +61,7 @@ def test_each_resource_can_be_the_one_that_is_full() -> None:
             (Cluster(slots=64, writers=64), replace(CONSTANTS, door=1e-3)),
         )
     }
-    assert found == {"engines", "sink", "hot key", "batch", "rebuilt engines", "door"}
+    assert found == {"engines", "sink", "hot key", "batch", "woken engines", "door"}
 
 
 def test_the_trigger_and_stages_make_batches_longer() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pickle
+from copy import copy, deepcopy
 from dataclasses import field, replace
 
 import pytest
@@ -25,3 +27,14 @@ def test_equal_values_are_one_key() -> None:
 def test_an_object_has_its_fields_and_no_others() -> None:
     with pytest.raises(AttributeError):
         object.__setattr__(_Place(1), "z", 3)
+
+
+@frozen
+class _Named:
+    name: str
+
+
+@pytest.mark.parametrize("value", [_Place(1, 2, "three"), _Named("four")])
+def test_a_copy_has_all_its_values(value: _Place | _Named) -> None:
+    for found in (pickle.loads(pickle.dumps(value)), copy(value), deepcopy(value)):
+        assert repr(found) == repr(value)

@@ -110,6 +110,11 @@ class Engines:
         self.host.close()
         self._begin()
 
+    def lay_down(self) -> None:
+        """All engines fall asleep."""
+        for key in list(self.host._engines):
+            self.host.lay_down(key)
+
     def work(self, rows: Iterable[Mapping[str, Any]], *, commit: bool = True) -> list[Row]:
         """A row for each key with something to do; without ``commit``, its state is forgotten."""
         groups: dict[str, list[Row]] = {}
@@ -199,8 +204,10 @@ def by_keys(
     lost: Collection[int] = (),
     again: Collection[int] = (),
     edited: Deployment | None = None,
+    asleep: Collection[int] = (),
 ) -> Effects:
-    """The effects of engines by key that end before some batches, while some are done twice.
+    """The effects of engines by key that end before some batches, or fall asleep, while some are
+    done twice.
 
     Where there are edited files, a pipeline starts with them when engines have ended.
     """
@@ -211,6 +218,8 @@ def by_keys(
             keys.start_again(edited)
         elif number in lost:
             keys.lose_engines()
+        if number in asleep:
+            keys.lay_down()
         kinds |= {row[7] for row in rows}
         if number in again:
             keys.take(rows, commit=False)

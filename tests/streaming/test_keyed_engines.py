@@ -11,12 +11,11 @@ from hypothesis import given
 from hypothesis import settings as profile
 from hypothesis import strategies as st
 
-from sensorstream.app.control.wiring import Deployment, read_deployment
+from sensorstream.app.control.wiring import Deployment
 from sensorstream.history.journal_rows import JournalRow, record_of
 from sensorstream.journal.entry_effects import merged
 from sensorstream.journal.key_routing import CONTROLS, TAKEOVERS
 from sensorstream.journal.records import Effects, Record
-from sensorstream.settings.settings import Settings
 from sensorstream.streaming import engine_host
 from tests.streaming.conftest import START, seen
 from tests.streaming.stand_in import Keys, by_keys, entry, of_one_engine, registered, told
@@ -29,6 +28,7 @@ _MESSAGES = st.tuples(
     st.lists(st.tuples(st.integers(0, 8), st.integers(0, 100)), min_size=0, max_size=3),
 )
 _STREAMS = st.lists(st.lists(_MESSAGES, min_size=1, max_size=6), min_size=1, max_size=6)
+_SOME = st.sets(st.integers(0, 5))
 
 
 RISING: Final = """PREFIX : <http://example.org/t#> PREFIX xsd: <http://www.w3.org/2001/XMLSchema#>
@@ -54,29 +54,29 @@ def rows_of(batches: Sequence[Sequence[Any]]) -> list[list[JournalRow]]:
 
 
 @profile(max_examples=25, deadline=None)
-@given(batches=_STREAMS, lost=st.sets(st.integers(0, 5)), repeated=st.sets(st.integers(0, 5)))
+@given(batches=_STREAMS, lost=_SOME, repeated=_SOME, asleep=_SOME)
 def test_keys_together_say_what_one_engine_says(
-    frugal: Deployment, batches: Any, lost: set[int], repeated: set[int]
+    frugal: Deployment, batches: Any, lost: set[int], repeated: set[int], asleep: set[int]
 ) -> None:
-    by_keys, by_one = both_ways(frugal, batches, lost, repeated)
+    by_keys, by_one = both_ways(frugal, batches, lost, repeated, asleep)
     assert by_keys == by_one
 
 
 @profile(max_examples=8, deadline=None)
-@given(batches=_STREAMS, lost=st.sets(st.integers(0, 5)), repeated=st.sets(st.integers(0, 5)))
+@given(batches=_STREAMS, lost=_SOME, repeated=_SOME, asleep=_SOME)
 def test_so_they_do_with_rule_sets(
-    ruled: Deployment, batches: Any, lost: set[int], repeated: set[int]
+    ruled: Deployment, batches: Any, lost: set[int], repeated: set[int], asleep: set[int]
 ) -> None:
-    by_keys, by_one = both_ways(ruled, batches, lost, repeated)
+    by_keys, by_one = both_ways(ruled, batches, lost, repeated, asleep)
     assert by_keys == by_one
 
 
 def both_ways(
-    deployment: Deployment, batches: Any, lost: set[int], repeated: set[int]
+    deployment: Deployment, batches: Any, lost: set[int], repeated: set[int], asleep: set[int]
 ) -> tuple[dict[str, object], dict[str, object]]:
     """What engines of keys say, and what one engine says."""
     journal = rows_of(batches)
-    found = by_keys(deployment, journal, lost, repeated)
+    found = by_keys(deployment, journal, lost, repeated, asleep=asleep)
     records = [record_of(row) for rows in journal for row in rows]
     expected = of_one_engine(deployment, records)
     # What is inferred about a name that is no individual, as a class, each key says for itself.
@@ -95,32 +95,36 @@ def _without_notices(effects: Effects) -> Effects:
 
 
 @profile(max_examples=10, deadline=None)
-@given(batches=_STREAMS, lost=st.sets(st.integers(0, 5)))
+@given(batches=_STREAMS, lost=_SOME, asleep=_SOME)
 def test_stays_have_numbers_of_their_own_that_a_repetition_gives_again(
-    frugal: Deployment, batches: Any, lost: set[int]
+    frugal: Deployment, batches: Any, lost: set[int], asleep: set[int]
 ) -> None:
-    def stays(lost: set[int]) -> list[int]:
+    def stays(lost: set[int], asleep: set[int]) -> list[int]:
         keys, found = Keys(frugal), []
         for number, rows in enumerate(rows_of(batches)):
             if number in lost:
                 keys.lose_engines()
+            if number in asleep:
+                keys.lay_down()
             effects = keys.take(rows)
             found += [d.individual.stay for each in effects for d in each.departures]
         keys.host.close()
         return found
 
-    numbers = stays(set())
+    numbers = stays(set(), set())
     assert len(set(numbers)) == len(numbers)
-    assert stays(lost) == numbers
+    assert stays(lost, asleep) == numbers
 
 
 def test_a_pattern_in_time_goes_on_in_an_engine_that_was_rebuilt(frugal: Deployment) -> None:
     said = [[("north", 1, [(n, 7 * n % 10)]), ("south", 1, [(n, n)])] for n in range(12)]
     journal = [[(r[0] + 1, f"m{r[0] + 1}", *r[2:]) for r in rows] for rows in rows_of(said)]
 
-    def reports(lost: bool) -> list[str]:
+    def reports(lost: bool = False, asleep: bool = False) -> list[str]:
         keys, found = Keys(frugal), []
         for rows in [[registered(1, "rising", RISING)], *journal]:
+            if asleep:
+                keys.lay_down()
             if lost:
                 keys.take(rows, commit=False)
                 keys.lose_engines()
@@ -128,9 +132,9 @@ def test_a_pattern_in_time_goes_on_in_an_engine_that_was_rebuilt(frugal: Deploym
         keys.host.close()
         return found
 
-    whole = reports(lost=False)
+    whole = reports()
     assert len(whole) > 10
-    assert reports(lost=True) == whole
+    assert reports(lost=True) == reports(asleep=True) == whole
 
 
 def test_a_batch_that_was_not_committed_is_done_again_from_the_state(frugal: Deployment) -> None:
@@ -142,9 +146,13 @@ def test_a_batch_that_was_not_committed_is_done_again_from_the_state(frugal: Dep
     keys.host.close()
 
 
-def test_engines_hold_so_many_statements_at_most(frugal: Deployment, monkeypatch: Any) -> None:
+@pytest.mark.parametrize("bytes_asleep", [0, 3_000, 100_000])
+def test_engines_hold_so_much_at_most(
+    frugal: Deployment, bytes_asleep: int, monkeypatch: Any
+) -> None:
     most = 3 * len(frugal.ontology.triples)
     monkeypatch.setattr(engine_host, "_MOST_STATEMENTS", most)
+    monkeypatch.setattr(engine_host, "_MOST_ASLEEP", bytes_asleep)
     keys = Keys(frugal)
     parts: list[Effects] = []
     batches = [[(f"s{n}", 1, [(1, 71 + turn)]) for n in range(5)] for turn in range(3)]
@@ -153,25 +161,12 @@ def test_engines_hold_so_many_statements_at_most(frugal: Deployment, monkeypatch
         parts += keys.take(rows)
         held = [each.size for each in keys.host._engines.values()]
         assert 0 < sum(held) == keys.host._statements <= most
+        states = [len(state) for _, state in keys.host._asleep.values()]
+        assert sum(states) == keys.host._bytes <= bytes_asleep
+        assert len(states) + len(held) == 5 or bytes_asleep < 100_000
     keys.host.close()
     expected = of_one_engine(frugal, [record_of(row) for rows in journal for row in rows])
     assert len(merged(parts).alerts) == len(expected.alerts) > 0
-
-
-def test_an_engine_that_was_rebuilt_is_kept_as_a_checkpoint_sooner(
-    settings: Settings, monkeypatch: Any
-) -> None:
-    monkeypatch.setattr(engine_host, "_FEW", 3)
-    keys = Keys(read_deployment(settings))
-    journal = rows_of([[("north", 1, [(1, 71)])] * 2] * 4)
-    kept = []
-    for rows in journal:
-        keys.take(rows)
-        kept.append(len(keys.state["=north", "entries"]))
-        keys.lose_engines()
-    keys.host.close()
-    # Two of the first batch; with those of the second there are four: a checkpoint; and so on.
-    assert kept == [1, 0, 1, 0]
 
 
 def test_the_kinds_of_control_entries_are_those_of_the_journal() -> None:

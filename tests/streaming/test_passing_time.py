@@ -70,12 +70,12 @@ def stays(effects: Effects) -> list[Any]:
 
 
 @profile(max_examples=25, deadline=None)
-@given(steps=_STEPS, cuts=_CUTS, lost=st.sets(st.integers(0, 5)))
+@given(steps=_STEPS, cuts=_CUTS, lost=st.sets(st.integers(0, 5)), asleep=_CUTS)
 def test_told_after_each_message_keys_say_what_one_engine_says(
-    by_time: Deployment, steps: Any, cuts: set[int], lost: set[int]
+    by_time: Deployment, steps: Any, cuts: set[int], lost: set[int], asleep: set[int]
 ) -> None:
     rows = journal(steps, set(range(len(steps))))
-    found = by_keys(by_time, batches(rows, cuts), lost)
+    found = by_keys(by_time, batches(rows, cuts), lost, asleep=asleep)
     expected = of_one_engine(by_time, [record_of(row) for row in rows])
     assert told(found) == told(expected)
 
@@ -121,7 +121,7 @@ def test_whatever_the_order_batches_do_not_matter(
         if number in after:
             rows.append(passed(len(rows) + 1, latest))
     one = by_keys(by_time, batches(rows, cuts), set())
-    other = by_keys(by_time, batches(rows, others), {1, 3})
+    other = by_keys(by_time, batches(rows, others), {1, 3}, asleep=cuts)
     assert told(one) == told(other)
 
 

@@ -37,20 +37,21 @@ _SAID = st.lists(
     min_size=4,
     max_size=14,
 )
+_PLACES = st.sets(st.integers(0, 15))
 
 
 @pytest.mark.parametrize("text", [PATTERN, RULE])
 @profile(max_examples=15, deadline=None)
-@given(said=_SAID, cuts=st.sets(st.integers(0, 15)), lost=st.sets(st.integers(0, 5)))
+@given(said=_SAID, cuts=_PLACES, lost=st.sets(st.integers(0, 5)), asleep=_PLACES)
 def test_each_key_reports_what_happens_in_its_own_stream(
-    by_time: Deployment, text: str, said: Any, cuts: set[int], lost: set[int]
+    by_time: Deployment, text: str, said: Any, cuts: set[int], lost: set[int], asleep: set[int]
 ) -> None:
     time, rows = 0, [registered(1, "q", text)]
     for source, step, people in said:
         time += step
         rows.append(message(len(rows) + 1, source, time, people))
     rows.append(passed(len(rows) + 1, time + 1, time + 1, received=1000))
-    found = reported(by_keys(by_time, batches(rows, cuts), lost))
+    found = reported(by_keys(by_time, batches(rows, cuts), lost, asleep=asleep))
     expected: Counter[Any] = Counter()
     for source in SOURCES:
         own = [record_of(row) for row in rows if row[7] != "message" or row[2] == source]
