@@ -90,10 +90,9 @@ class Constants:
 class Cluster:
     """The cores for tasks of one deployment, and what they have to do.
 
-    It has one driver, one server and one PostgreSQL; ``writers`` are the connections that store a
-    batch (the pipeline has one). ``skew`` is the exponent of Zipf's law; 0: all keys are alike.
-    ``most`` are the entries of a batch, ``trigger`` the least seconds between two. Each of the
-    ``stages`` has engines of its own.
+    It has one driver, one server and one PostgreSQL. ``skew`` is the exponent of Zipf's law; 0: all
+    keys are alike. ``most`` are the entries of a batch, ``trigger`` the least seconds between two.
+    Each of the ``stages`` has engines of its own.
     """
 
     slots: int = 6
@@ -104,7 +103,6 @@ class Cluster:
     most: int = 20_000
     trigger: float = 0.0
     stages: int = 1
-    writers: int = 1
     network: float = 1.25e9
     seed: int = 1
 
@@ -154,7 +152,7 @@ class Pipeline:
         return found | {
             "batch": c.batch * it.stages + (it.slots + readers) * it.stages * c.task,
             "reader": entries * c.reader * it.stages / readers,
-            "sink": entries * (c.driver + c.database) / it.writers,
+            "sink": entries * (c.driver + c.database),
             "network": entries * c.effects / it.network,
         }
 

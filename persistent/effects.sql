@@ -13,21 +13,20 @@ begin
 end
 $body$;
 
--- Each alert continues the open incident of its rule and key, or opens one. Receivers are told of
--- all that no silence is about. The planner guesses that an array has few elements, and would
--- compare each alert with each other one in nested loops.
+-- Each alert continues the open incident of its rule and key, or opens one; which of them do is told,
+-- and which receivers must hear of: all that no silence is about. The planner guesses that an array
+-- has few elements, and would compare each alert with each other one in nested loops.
 create function pg_temp.raise_alerts(
-  raised timestamptz, inout last_event bigint,
+  raised timestamptz, alert_seqs bigint[], incident_seqs bigint[],
   ids text[], rules text[], kinds text[], severities text[], texts text[], keys text[],
-  times bigint[], messages text[], causes text[], evidences text[]
+  times bigint[], messages text[], causes text[], evidences text[], places int[],
+  out opened boolean[], out told boolean[]
 ) language plpgsql set enable_nestloop = off as $body$
-declare
-  fresh bigint;
 begin
   with given as materialized (
     select *, {given_identity} as identity
-    from unnest(ids, rules, kinds, severities, texts, keys, times, messages, causes, evidences)
-      with ordinality
+    from unnest(ids, rules, kinds, severities, texts, keys, times, messages, causes, evidences,
+      places)
       as a (id, rule, kind, severity, text, key, time, message, cause, evidence, place)
     -- After an entry was skipped another one may do what it has done. With LIMIT the planner goes
     -- through the index, alert by alert.
@@ -36,34 +35,73 @@ begin
     select identity, count(*) as count, min(place) as first, max(place) as last
     from given group by identity
   ), kept as (
-    insert into store.incidents as i (id, identity, rule, kind, key, severity, text, count,
+    insert into store.incidents as i (id, seq, identity, rule, kind, key, severity, text, count,
         first_time, last_time, first_at, last_at, last_alert)
-      select f.id, o.identity, l.rule, l.kind, l.key, l.severity, l.text, o.count,
-        f.time, l.time, raised, raised, l.id
+      overriding system value
+      select f.id, incident_seqs[f.place], o.identity, l.rule, l.kind, l.key, l.severity, l.text,
+        o.count, f.time, l.time, raised, raised, l.id
       from one o join given f on f.place = o.first join given l on l.place = o.last
-      order by o.first
       on conflict (identity) where state <> 'cleared' do update set
         severity = excluded.severity, text = excluded.text, count = i.count + excluded.count,
         last_time = excluded.last_time, last_at = excluded.last_at,
         last_alert = excluded.last_alert
       returning i.id, i.identity
-  ), opened as (
-    insert into store.alert_changes (incident, change, at, time, text, severity, count)
-      select g.id, 'raised', raised, g.time, g.text, g.severity, 1
-      from kept k join given g on g.id = k.id order by g.place
   ), stored as (
     insert into store.alerts
-      (id, rule, kind, severity, text, key, time, raised_at, message_id, messages, incident,
+      (id, seq, rule, kind, severity, text, key, time, raised_at, message_id, messages, incident,
         evidence)
-      select g.id, g.rule, g.kind, g.severity, g.text, g.key, g.time, raised, g.message,
-        g.cause::bigint[], k.id, g.evidence
-      from given g join kept k on k.identity = g.identity order by g.place
+      overriding system value
+      select g.id, alert_seqs[g.place], g.rule, g.kind, g.severity, g.text, g.key, g.time, raised,
+        g.message, g.cause::bigint[], k.id, g.evidence
+      from given g join kept k on k.identity = g.identity
   )
-  insert into store.events (seq, alert_id, raised_at, due_at)
-    select last_event + row_number() over (order by place), id, raised, raised
-    from given g
-    where exists (select from store.webhooks)
-      and not {given_is_silenced} and not {given_is_flapping};
+  select array_agg(coalesce(k.id = g.id, false) order by p.number), array_agg(
+      g.id is not null and not {given_is_silenced} and not {given_is_flapping} order by p.number)
+    into opened, told
+    from unnest(places) with ordinality as p (place, number)
+    left join given g on g.place = p.place left join kept k on k.identity = g.identity;
+end
+$body$;
+
+-- What has happened to incidents, in order, and the events that tell of it.
+create function pg_temp.tell_changes(
+  raised timestamptz, inout last_event bigint,
+  ids text[], severities text[], texts text[], times bigint[], places int[],
+  opened boolean[], told boolean[],
+  gone_incidents text[], gone_severities text[], gone_counts bigint[], gone_times bigint[],
+  gone_places int[], were_escalated boolean[], gone_told boolean[]
+) language plpgsql set enable_nestloop = off as $body$
+declare
+  fresh bigint;
+begin
+  with gone as materialized (
+    select * from unnest(gone_incidents, gone_severities, gone_counts, gone_times, gone_places,
+      were_escalated, gone_told) as g (incident, severity, count, time, place, escalated, told)
+  ), changed as (
+    insert into store.alert_changes (incident, change, at, time, text, severity, count)
+      select incident, change, raised, time, text, severity, count from (
+        select id, 'raised', time, text, severity, 1, place
+          from unnest(ids, severities, texts, times, places, opened)
+          as a (id, severity, text, time, place, is_opened) where is_opened
+        union all
+        select incident, 'cleared', time, '', severity, count, place from gone
+      ) c (incident, change, time, text, severity, count, place)
+      order by place, time, incident
+      returning seq, incident, change
+  )
+  insert into store.events (seq, alert_id, change, said, escalated, raised_at, due_at)
+    select last_event + row_number() over (order by place, change), alert, change, said, escalated,
+      raised, raised
+    from (
+      select id, null::bigint, null, false, place
+        from unnest(ids, places, told) as a (id, place, is_told)
+        where is_told and exists (select from store.webhooks)
+      union all
+      select null, c.seq, c.change, g.escalated, g.place
+        from changed c join gone g on g.incident = c.incident
+        where c.change = 'cleared' and g.told
+          and exists (select from store.webhooks where changes or escalated)
+    ) e (alert, change, said, escalated, place);
   get diagnostics fresh = row_count;
   last_event := last_event + fresh;
 end
@@ -90,12 +128,13 @@ create function pg_temp.write_effects(
   -- Alerts.
   alert_ids text[], alert_rules text[], alert_kinds text[], severities text[], alert_texts text[],
   alert_keys text[], alert_times bigint[], alert_messages text[], alert_causes text[],
-  evidences text[],
-  -- What was raised after something was cleared belongs to the next turn.
+  evidences text[], alert_places int[],
+  -- What was raised after something of its key was cleared belongs to a later turn; the places tell
+  -- the order of all.
   alert_turns int[],
   -- What alerts told of and holds no longer.
   ended_rules text[], ended_kinds text[], ended_keys text[], ended_times bigint[],
-  ended_messages text[], ended_turns int[],
+  ended_places int[], ended_turns int[],
   out result text, out removals_now bigint, out given bigint[], out queued boolean
 ) language plpgsql as $body$
 declare
@@ -112,6 +151,18 @@ declare
   turn int;
   here int;
   there int;
+  alert_seqs bigint[];
+  incident_seqs bigint[];
+  found record;
+  are_opened boolean[];
+  are_told boolean[];
+  gone_incidents text[];
+  gone_severities text[];
+  gone_counts bigint[];
+  gone_times bigint[];
+  gone_places int[];
+  were_escalated boolean[];
+  gone_told boolean[];
 begin
   queued := false;
   given := array[]::bigint[];
@@ -198,6 +249,9 @@ begin
     select h.last, h.flap_count, h.flap_span into strict last_event, most_ends, flap_span
       from store.event_head h for update;
     first_event := last_event;
+    select array_agg(nextval('store.alerts_seq_seq')), array_agg(nextval('store.incidents_seq_seq'))
+      into alert_seqs, incident_seqs
+      from generate_series(1, cardinality(alert_ids) + cardinality(ended_rules));
     for turn in 0 .. greatest(
       0, coalesce(alert_turns[cardinality(alert_turns)], 0),
       coalesce(ended_turns[cardinality(ended_turns)], 0)
@@ -208,20 +262,21 @@ begin
         while alert_turns[there + 1] = turn loop
           there := there + 1;
         end loop;
-        last_event := pg_temp.raise_alerts(
-          raised, last_event, alert_ids[here:there], alert_rules[here:there],
+        found := pg_temp.raise_alerts(
+          raised, alert_seqs, incident_seqs, alert_ids[here:there], alert_rules[here:there],
           alert_kinds[here:there], severities[here:there], alert_texts[here:there],
-          alert_keys[here:there],
-          alert_times[here:there], alert_messages[here:there], alert_causes[here:there],
-          evidences[here:there]
+          alert_keys[here:there], alert_times[here:there], alert_messages[here:there],
+          alert_causes[here:there], evidences[here:there], alert_places[here:there]
         );
+        are_opened := are_opened || found.opened;
+        are_told := are_told || found.told;
       end if;
       continue when array_position(ended_turns, turn) is null;
       with ended as (
         select distinct on (identity) * from (
-          select o.identity, a.time
-          from unnest(ended_rules, ended_kinds, ended_keys, ended_times, ended_turns)
-            as a (rule, kind, key, time, at_turn)
+          select o.identity, a.time, a.place
+          from unnest(ended_rules, ended_kinds, ended_keys, ended_times, ended_places, ended_turns)
+            as a (rule, kind, key, time, place, at_turn)
           cross join lateral (
             select {ended_identity} as identity where a.key is not null
             union all
@@ -230,16 +285,12 @@ begin
               and i.state in ('open', 'acknowledged')
           ) o
           where a.at_turn = turn
-        ) e order by identity, time desc
+        ) e order by identity, place
       ), gone as (
         update store.incidents i set state = 'cleared', cleared_at = raised
           from ended e where i.identity = e.identity and i.state <> 'cleared'
-          returning i.id, i.identity, e.time, i.escalated is not null as has_escalated,
+          returning i.id, i.identity, e.time, e.place, i.escalated is not null as has_escalated,
             coalesce(i.escalated, i.severity) as severity, i.count
-      ), told as (
-        insert into store.alert_changes (incident, change, at, time, severity, count)
-          select id, 'cleared', raised, time, severity, count from gone order by time, id
-          returning seq, incident
       ), counted as (
         insert into store.flaps as f (identity, incident, ends)
           select identity, id, array[raised] from gone where most_ends > 0
@@ -249,15 +300,23 @@ begin
               f.since, case when f.ends[most_ends - 1] > raised - flap_span then raised end
             )
       )
-      insert into store.events (seq, change, said, escalated, raised_at, due_at)
-        select last_event + row_number() over (order by t.seq), t.seq, 'cleared',
-          g.has_escalated, raised, raised
-        from told t join gone g on g.id = t.incident
-        where exists (select from store.webhooks where changes or escalated)
-          and not {given_is_flapping};
-      get diagnostics fresh = row_count;
-      last_event := last_event + fresh;
+      select array_agg(id) as ids, array_agg(severity) as severities, array_agg(count) as counts,
+        array_agg(time) as times, array_agg(place) as places,
+        array_agg(has_escalated) as were_escalated, array_agg(not {given_is_flapping}) as told
+        into found from gone g;
+      gone_incidents := gone_incidents || found.ids;
+      gone_severities := gone_severities || found.severities;
+      gone_counts := gone_counts || found.counts;
+      gone_times := gone_times || found.times;
+      gone_places := gone_places || found.places;
+      were_escalated := were_escalated || found.were_escalated;
+      gone_told := gone_told || found.told;
     end loop;
+    last_event := pg_temp.tell_changes(
+      raised, last_event, alert_ids, severities, alert_texts, alert_times, alert_places,
+      are_opened, are_told, gone_incidents, gone_severities, gone_counts, gone_times,
+      gone_places, were_escalated, gone_told
+    );
     if most_ends > 0 and cardinality(ended_rules) > 0 then
       with began as (
         update store.flaps set told = true where since is not null and not told returning incident

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import Final
 
 from psycopg2 import extensions
@@ -107,14 +108,8 @@ def write_effects(
         array_of(repeated(statements)),
         STAYS.arrays(stay_rows(effects.departures, numbers)),
         array_of([*changed]),
-        arrays_of(((*row, turn) for each, turn in raised for row in alert_rows([each])), 11),
-        arrays_of(
-            (
-                (each.rule, each.kind, each.key, each.time, each.message, turn)
-                for each, turn in ended
-            ),
-            6,
-        ),
+        arrays_of(((*r, place, turn) for turn, place, a in raised for r in alert_rows([a])), 12),
+        arrays_of(((e.rule, e.kind, e.key, e.time, place, turn) for turn, place, e in ended), 6),
     )
     row = cursor.fetchone()
     if row is None:
@@ -124,18 +119,28 @@ def write_effects(
 
 def _in_turns(
     changes: Sequence[Alert | Cleared],
-) -> tuple[list[tuple[Alert, int]], list[tuple[Cleared, int]]]:
-    """Raised and ended alerts by turn: in a turn all are raised first, then ended."""
-    raised: list[tuple[Alert, int]] = []
-    ended: list[tuple[Cleared, int]] = []
-    turn = 0
-    for each in changes:
+) -> tuple[list[tuple[int, int, Alert]], list[tuple[int, int, Cleared]]]:
+    """Raised and ended alerts by turn and place: in a turn all are raised first, then ended. Turns
+    are few, since only what is of one key takes one after the other; the places count from 1.
+    """
+    raised: list[tuple[int, int, Alert]] = []
+    ended: list[tuple[int, int, Cleared]] = []
+    # Twice the turn of what was last, and one more if it was an end. Without a key: of all others.
+    steps: dict[tuple[str, str], dict[str | None, int]] = {}
+    for place, each in enumerate(changes, 1):
+        group = steps.setdefault((each.rule, each.kind), {None: 0})
+        step = group.get(each.key, group[None])
         if isinstance(each, Cleared):
-            ended.append((each, turn))
+            if each.key is None:
+                step = max(group.values())
+                group.clear()
+            step |= 1
+            ended.append((step // 2, place, each))
         else:
-            turn += bool(ended and ended[-1][1] == turn)
-            raised.append((each, turn))
-    return raised, ended
+            step += step % 2
+            raised.append((step // 2, place, each))
+        group[each.key] = step
+    return sorted(raised, key=itemgetter(0)), sorted(ended, key=itemgetter(0))
 
 
 def _call(cursor: extensions.cursor, name: str, *arguments: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import logging
 import os
 import pickle
@@ -74,6 +75,14 @@ class HistorySink:
         Raises:
             HistoryError: nothing was written.
         """
+        # A million objects come and go without circles; collections would look at all of them.
+        gc.disable()
+        try:
+            self._store(frame, batch)
+        finally:
+            gc.enable()
+
+    def _store(self, frame: DataFrame, batch: int) -> None:
         began = monotonic()
         table = frame.toArrow()
         worked = monotonic()

@@ -58,7 +58,7 @@ def test_each_resource_can_be_the_one_that_is_full() -> None:
             (Cluster(slots=64, skew=2.0), CONSTANTS),
             (Cluster(slots=4_000), CONSTANTS),
             (Cluster(slots=2, keys=100_000), CONSTANTS),
-            (Cluster(slots=64, writers=64), replace(CONSTANTS, door=1e-3)),
+            (Cluster(slots=64), replace(CONSTANTS, door=1e-3, driver=0, database=0)),
         )
     }
     assert found == {"engines", "sink", "hot key", "batch", "woken engines", "door"}

@@ -15,10 +15,12 @@ from sqlalchemy import Engine, text
 from sensorstream.alerts.alert_records import MOST_SILENCES, Incident, Silence, Webhook
 from sensorstream.errors import AlertError, UnknownAlert, UnknownSilence
 from sensorstream.history.incident_clock import tend
-from sensorstream.history.incidents import PostgresIncidents
+from sensorstream.history.incidents import PostgresIncidents, set_damping
 from sensorstream.history.outbox import PostgresOutbox
 from sensorstream.history.store import PostgresStore
 from sensorstream.history.webhook_store import PostgresWebhooks
+from sensorstream.journal.records import Effects, MessageStatus, Record
+from sensorstream.model.events import Alert, Cleared, Message, Status
 from sensorstream.settings.settings import AlertSettings
 from tests.history.alerting import START, change_of, commit, forget, told_now
 
@@ -253,3 +255,66 @@ def test_what_was_told_after_a_silence_is_not_told_again_and_another_silence_goe
         now = START + minutes * MINUTE
         tend(database, AlertSettings(), now)
         assert [each.event.id for each in outbox.due(now, 9)] == told
+
+
+@examples(
+    max_examples=25,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from(["a", "b"]), st.sampled_from(["x", "y", "z", None]), st.booleans()
+        ),
+        max_size=40,
+    )
+)
+def test_a_group_of_entries_leaves_what_its_entries_leave_one_by_one(
+    store: PostgresStore, database: Engine, said: list[tuple[str, str | None, bool]]
+) -> None:
+    set_damping(database, AlertSettings(flap_count=3, flap_span=5))
+
+    def left(size: int) -> list[list[Any]]:
+        forget(database)
+        PostgresWebhooks(database).put(Webhook("w", "http://w", "s", START, changes=True), 1)
+        first = store.last_seq() + 1
+        for start in range(0, len(said), size):
+            numbers = range(first + start, first + min(start + size, len(said)))
+            store.append([Record(n, Message(f"m{n}", b"<a/>", 0), START) for n in numbers])
+            told = tuple(
+                Alert(
+                    f"m{first}-{n - first:02}",
+                    rule,
+                    "rule",
+                    "info",
+                    f"{n - first}",
+                    key,
+                    n - first,
+                    f"m{n}",
+                )
+                if key is not None and not ends
+                else Cleared(rule, "rule", key, n - first, f"m{n}")
+                for n, (rule, key, ends) in zip(numbers, said[start : start + size], strict=True)
+            )
+            statuses = tuple(MessageStatus(n, Status.ACCEPTED) for n in numbers)
+            store.commit(Effects(numbers[-1], (), (), told, statuses, START))
+        # Alerts are named by their texts, which are the same each time.
+        queries = (
+            "select a.text, i.text, i.state, i.count from store.alerts a join store.incidents "
+            "i on i.id = a.incident order by a.seq",
+            "select rule, key, text, state, count, first_time, last_time from store.incidents "
+            "order by seq",
+            "select a.text, c.change, c.time, c.text, c.count from store.alert_changes c join "
+            "store.alerts a on a.id = c.incident where c.change <> 'flapping' order by c.seq",
+            "select a.text, e.said, b.text, c.time, e.escalated "
+            "from store.events e left join store.alerts a on a.id = e.alert_id "
+            "left join store.alert_changes c on c.seq = e.change "
+            "left join store.alerts b on b.id = c.incident "
+            "where e.said is distinct from 'flapping' order by e.seq",
+            "select encode(identity, 'hex'), since, told, ends from store.flaps order by identity",
+        )
+        with database.connect() as connection:
+            return [list(map(tuple, connection.execute(text(q)))) for q in queries]
+
+    assert left(40) == left(1)
