@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import replace
 
 from sensorstream.engine.engine_state import Core
 from sensorstream.engine.inferences import latest_message
@@ -177,8 +176,8 @@ def _exchange(core: Core, aside: Aside, cause: str, left: Iterable[Individual] =
 
 
 def _follow(core: Core, inferred: Delta, cause: str, left: Iterable[Individual] = ()) -> None:
-    now = core.window.now or 0
-    core.inferences.follow(replace(inferred, time=now), core.window, core.kb, cause, [], left=left)
+    now, subjects = core.window.now or 0, {t[0]: None for each in left for t in each.statements}
+    core.inferences.follow(now, inferred, core.window, core.kb, cause, [], subjects)
 
 
 def _by_message(window: Window) -> list[list[Triple]]:

@@ -356,17 +356,24 @@ class LiveQueries:
     def take_in(
         self, events: Sequence[Event], changes: Sequence[Delta], now: Instant, received: Instant
     ) -> None:
-        """Take in the events of a message.
-
-        Args:
-            events: what it said, its times in any order.
-            changes: what it has changed in the knowledge base, in order; they are made already.
-            now: the latest application time that the engine knows.
-            received: the time of arrival of the entry that brought it in.
+        """Take in the events of a message, in any order, and the ``changes`` that it has made in
+        the knowledge base. ``now`` is the latest application time that the engine knows,
+        ``received`` the time of arrival of the entry that brought it in.
         """
         processor = self.processor
         # First of all, since a replay also stops them before this message.
         processor.relieve()
+        if not processor.queries:
+            # Nobody asks: only their time goes on.
+            for event in events if len(events) == 1 else self._by_time(events):
+                processor.now = self._present(event.time)
+                processor.counts.events += 1
+                processor.counts.triples += len(event.triples)
+            if not events:
+                processor.now = self._present(now)
+            assert processor.now is not None
+            self.clock.heard(processor.now, received)
+            return
         said = self._by_time(events)
         first = said[0].time if said else self._present(now)
         longest_gap = self._terms.longest_gap

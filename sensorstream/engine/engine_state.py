@@ -143,8 +143,7 @@ class Core:
     @property
     def degraded(self) -> str:
         """The reason why the plain profile stands in for HermiT or Pellet; "" while it does not."""
-        reasoner = self.reasoner
-        return reasoner.degraded if isinstance(reasoner, ResilientReasoner) else ""
+        return self.reasoner.degraded if isinstance(self.reasoner, ResilientReasoner) else ""
 
     def due(self, *, with_window: bool) -> Instant | None:
         """The application time at which rules (``with_window``: or the window) act in silence."""
@@ -161,8 +160,10 @@ class Core:
 
     def present(self, time: Instant) -> Instant:
         """A time, or the present of window and rules if that is later."""
-        known = (time, self.window.now, self.memory.time)
-        return max(each for each in known if each is not None)
+        for known in (self.window.now, self.memory.time):
+            if known is not None and known > time:
+                time = known
+        return time
 
     # -- what became of an entry ------------------------------------------------------------
 
@@ -186,7 +187,8 @@ class Core:
     def with_queries(self, outcome: Outcome) -> Outcome:
         """Add the reports of queries, the queries stopped by a fault, and ended inferences."""
         queries, message, now = self.queries, outcome.message, self.now
-        outcome.ended += self.inferences.take_ended()
+        if self.inferences.ended:
+            outcome.ended += self.inferences.take_ended()
         if self.dropped:
             told = (Cleared("", RULE_FAILED, rule, now or 0, message.id) for rule in self.dropped)
             outcome.cleared = (*told, *outcome.cleared)
@@ -208,8 +210,9 @@ class Core:
     def with_reasoner(self, outcome: Outcome, before: str) -> Outcome:
         """Add the reasoner's open questions, or its absence; as an alert if that is new."""
         reasoner, message = self.reasoner, outcome.message
-        open_ = reasoner.take_left_open() if isinstance(reasoner, ResilientReasoner) else ()
-        if open_:
+        if not isinstance(reasoner, ResilientReasoner):
+            return outcome
+        if open_ := reasoner.take_left_open():
             outcome.alerts += self.notices.left_open(message, open_, self.now)
             outcome.warnings += tuple(open_[:_TOLD])
         if self.degraded and not before:

@@ -15,9 +15,9 @@ from functools import partial
 from types import MappingProxyType
 
 from sensorstream.kb.graph_index import KnowledgeBase, Origin
-from sensorstream.model.events import Delta, Ended, Individual, Provenance
+from sensorstream.model.events import Delta, Ended, Provenance
 from sensorstream.model.frozen import frozen
-from sensorstream.model.terms import IRI, BlankNode, Subject, Term, Triple
+from sensorstream.model.terms import IRI, Subject, Term, Triple
 from sensorstream.model.timeline import Instant
 from sensorstream.window.window import Window
 from sensorstream.window.window_change import Undo
@@ -47,56 +47,45 @@ class InferredState:
 class Inferences:
     """The beginnings of present inferences; ``ended`` are intervals to report. O(change) each."""
 
-    __slots__ = ("_begun", "_newest", "ended", "touched")
+    __slots__ = ("_begun", "ended", "touched")
 
     def __init__(self) -> None:
         self.ended: list[Ended] = []
         self.touched: set[Subject] | None = None
         """Gets the subjects of what begins or ends, if anybody wants to know them."""
         self._begun: dict[Triple, BegunInterval] = {}
-        # The greatest number of a stay that was seen.
-        self._newest = 0
 
     def take_ended(self) -> tuple[Ended, ...]:
         """The intervals that ended since the last call, in order; earlier changes are final."""
-        ended = tuple(self.ended)
-        self.ended.clear()
+        ended, self.ended = tuple(self.ended), []
         return ended
 
     def follow(
         self,
+        now: Instant,
         inferred: Delta,
         window: Window,
         kb: KnowledgeBase,
         cause: str,
         undo: list[Undo],
-        *,
-        moved: Iterable[Triple] = (),
-        left: Iterable[Individual] = (),
+        resettled: Iterable[Subject] = (),
     ) -> None:
-        """Follow a change of the inferred graph that ``kb`` holds already.
-
-        Args:
-            inferred: the change; its time is that of the inference.
-            window: as it is after the change.
-            kb: the same.
-            cause: the message.
-            undo: gets the way back.
-            moved: the triples that have entered or left the window with the change.
-            left: the individuals that have left it, maybe to come back at once.
+        """Follow a change of the inferred graph by the message ``cause``, which ``kb`` and
+        ``window`` hold already. ``undo`` gets the way back, ``resettled`` are the subjects that may
+        belong to another stay than before.
         """
-        now = inferred.time
-        undo.append(partial(self._rewind, len(self.ended), self._newest))
+        undo.append(partial(self.ended.__delitem__, slice(len(self.ended), None)))
         for triple in inferred.removed:
             self._end(triple, now, undo)
         homes: dict[Subject, BegunInterval] = {}
         for triple in inferred.added:
             self._begin(triple, _home(triple[0], homes, window, cause, now), undo)
-        for subject in self._resettled(moved, left, window):
-            home = _home(subject, homes, window, cause, now)
+        for subject in resettled:
             for triple in kb.match(subject, None, None):
-                begun = self._begun.get(triple)
-                if begun is not None and begun.stay != home.stay:
+                if (begun := self._begun.get(triple)) is None:
+                    continue
+                home = _home(subject, homes, window, cause, now)
+                if begun.stay != home.stay:
                     self._end(triple, now, undo)
                     self._begin(triple, home, undo)
 
@@ -148,22 +137,6 @@ class Inferences:
             self._begun[triple] = begun
         for triple, begun in saved.items():
             self._tell(triple, begun, now)
-        self._newest = max((each.stay for each in window), default=0)
-
-    def _resettled(
-        self, moved: Iterable[Triple], left: Iterable[Individual], window: Window
-    ) -> dict[Subject, None]:
-        """The subjects that may belong to another stay than before."""
-        found = {triple[0]: None for individual in left for triple in individual.statements}
-        newest = self._newest
-        for subject in dict.fromkeys(triple[0] for triple in moved):
-            individual = window.get(subject)
-            if individual is not None and individual.stay > newest:
-                found[subject] = None
-                self._newest = max(self._newest, individual.stay)
-            elif isinstance(subject, BlankNode):
-                found[subject] = None
-        return found
 
     def _begin(self, triple: Triple, begun: BegunInterval, undo: list[Undo]) -> None:
         if self.touched is not None:
@@ -177,10 +150,6 @@ class Inferences:
         begun = self._begun.pop(triple)
         undo.append(partial(self._begun.__setitem__, triple, begun))
         self._tell(triple, begun, now)
-
-    def _rewind(self, ended: int, newest: int) -> None:
-        del self.ended[ended:]
-        self._newest = newest
 
     def _tell(self, triple: Triple, begun: BegunInterval, now: Instant) -> None:
         if begun.provenance.time < now:

@@ -110,7 +110,7 @@ class UnmappedMessage:
     skipped: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ReadMessage:
     """A well-formed message, and the seconds it took to read (they count as t_m)."""
 
@@ -264,17 +264,16 @@ class TermCheck:
                 if type(value) is IRI:
                     if value not in iris:
                         self._iri(value, triple)
-                elif not (type(value) is Literal and self._is_plain(value)):
+                elif not (
+                    type(value) is Literal
+                    and value.isascii()
+                    and (
+                        value.datatype in iris
+                        if value.language is None
+                        else value.language in self._languages
+                    )
+                ):
                     self._other(value, triple)
-
-    def _is_plain(self, literal: Literal) -> bool:
-        """Whether a literal is certainly valid."""
-        known = (
-            literal.datatype in self._iris
-            if literal.language is None
-            else literal.language in self._languages
-        )
-        return known and literal.isascii()
 
     def _iri(self, name: IRI, where: Triple | str) -> None:
         self._convert(name, where)

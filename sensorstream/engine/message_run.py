@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, ParamSpec
 
 from sensorstream.engine.engine_state import Core
 from sensorstream.engine.notices import RULE_FAILED
 from sensorstream.engine.outcome import Outcome, Timings
 from sensorstream.errors import ReasonerError
-from sensorstream.kb.graph_index import Origin
+from sensorstream.kb.graph_index import KnowledgeBase, Origin
 from sensorstream.model.events import (
     Cleared,
     Delta,
@@ -21,13 +21,15 @@ from sensorstream.model.events import (
     Status,
     net_delta,
 )
-from sensorstream.model.terms import BlankNode, Subject, Triple
+from sensorstream.model.terms import Subject, Triple
 from sensorstream.reasoning.reasoner import without_limits
 from sensorstream.rules.continuous import unlimited
 from sensorstream.rules.rule_effects import RulesRun
 from sensorstream.rules.rule_rounds import run_rules
 from sensorstream.window.window_change import Undo, WindowChange
 
+P = ParamSpec("P")
+_NOTHING: Final = Delta(0)
 _INFERRED: Final = int(Origin.INFERRED)
 _DERIVED_ONLY: Final = int(Origin.INFERRED | Origin.WINDOW)
 
@@ -64,15 +66,16 @@ class MessageRun:
         # The way back of what is inferred.
         self._undo: list[Undo] = []
 
-    def whole(self, react: Callable[[], Outcome]) -> Outcome | Exception:
+    def whole(
+        self, react: Callable[P, Outcome], *args: P.args, **named: P.kwargs
+    ) -> Outcome | Exception:
         """Call ``react`` and make all of its changes, or return an error that left no trace."""
         try:
-            outcome = react()
+            return react(*args, **named)
         except Exception as error:
             self.take_back()
             self._core.queries.processor.take_back()
             return error
-        return outcome
 
     def apply(self, event: Event | None, removed: Sequence[Triple]) -> Delta:
         """Move window, indexes and inferences by what rules ask for: an event and retractions.
@@ -89,10 +92,10 @@ class MessageRun:
 
     def enter(self, event: Event | None, removed: Sequence[Triple] = ()) -> Delta:
         """Do :meth:`apply` for an event of the message itself, which was checked on arrival."""
-        core, window, counter = self._core, self._window, self._core.parts.counter
+        core, kb, window, counter = self._core, self.kb, self._window, self._core.parts.counter
         start = counter()
         changes: list[WindowChange] = []
-        step = _Step(changes, Delta(0))
+        step = _Step(changes, _NOTHING)
         self._steps.append(step)
         if removed:
             changes.append(window.retract(removed, window.now or 0))
@@ -100,22 +103,24 @@ class MessageRun:
             changes.append(window.insert(event))
         now = window.now or 0
         for change in changes:
-            self.ended.extend(change.ended)
-            self.revoked.extend(change.revoked)
+            self.ended += change.ended
+            self.revoked += change.revoked
             for individual in change.departures:
                 self.departures.append(Departure(individual, now, self._inferred(individual)))
         step.delta = net_delta(now, [change.delta for change in changes])
-        visible = core.kb.apply(Origin.WINDOW, step.delta)
+        visible = kb.apply(Origin.WINDOW, step.delta)
         for change in changes:
             for triple, (_, graphs) in change.graphs.items():
-                core.kb.place(triple, graphs)
+                kb.place(triple, graphs)
         moved = counter()
         self.timings.t_w += moved - start
-        step.inferred = inferred = core.reasoner.react(core.kb, step.delta)
-        derived = core.kb.visible(Origin.INFERRED, inferred)
-        self._follow(inferred, changes)
+        step.inferred = inferred = core.reasoner.react(kb, step.delta)
+        resettled = [subject for change in changes for subject in change.resettled]
+        core.inferences.follow(now, inferred, window, kb, self._message, self._undo, resettled)
+        effect = visible
+        if inferred.added or inferred.removed:
+            effect = net_delta(now, (visible, kb.visible(Origin.INFERRED, inferred)))
         self.timings.t_i += counter() - moved
-        effect = net_delta(now, (visible, derived))
         self.visible.append(effect)
         return effect
 
@@ -125,7 +130,7 @@ class MessageRun:
         """
         core, timings, now, entry = self._core, self.timings, work.time, work.message
         start, spent = core.parts.counter(), timings.t_i + timings.t_w
-        delta, left = net_delta(now, applied), tuple(self.departures)
+        delta, left = net_delta(now, applied), self.departures[:]
         run_rules(core.rules, work, delta, left, max_rounds=core.parts.max_rounds, silent=silent)
         # The rules' own share: what their actions cost window and reasoner is counted there.
         timings.t_s += core.parts.counter() - start - (timings.t_i + timings.t_w - spent)
@@ -165,10 +170,9 @@ class MessageRun:
     def take_back(self) -> None:
         """Leave the knowledge base as it was before the message."""
         with unlimited(self.evaluator), without_limits(self._core.reasoner):
-            self._take_back()
+            self._take_back(self.kb)
 
-    def _take_back(self) -> None:
-        kb = self.kb
+    def _take_back(self, kb: KnowledgeBase) -> None:
         for undo in reversed(self._undo):
             undo()
         self._undo.clear()
@@ -185,22 +189,9 @@ class MessageRun:
                 inferred = [step.inferred, *inferred, back]
         self._steps.clear()
         # Nothing is left of it, unless the reasoner was given up meanwhile.
-        self._follow(net_delta(self._window.now or 0, inferred), ())
-
-    def _follow(self, inferred: Delta, changes: Sequence[WindowChange]) -> None:
-        self._core.inferences.follow(
-            Delta(self._window.now or 0, inferred.added, inferred.removed),
-            self._window,
-            self.kb,
-            self._message,
-            self._undo,
-            moved=(
-                triple
-                for change in changes
-                for triple in (*change.delta.added, *change.delta.removed)
-            ),
-            left=(each for change in changes for each in change.departures),
-        )
+        now = self._window.now or 0
+        back = net_delta(now, inferred)
+        self._core.inferences.follow(now, back, self._window, kb, self._message, self._undo)
 
     def _react_surely(self, delta: Delta) -> Delta:
         """React even if the reasoner's process has to be started again for it."""
@@ -216,13 +207,13 @@ class MessageRun:
 
     def _inferred(self, individual: Individual) -> tuple[Triple, ...]:
         """The inferences about a leaving individual, which is still in the indexes."""
-        subjects = {individual.name: None} | {
-            t[0]: None for t in individual.statements if isinstance(t[0], BlankNode)
-        }
-        kb = self.kb
+        statements, marks = individual.statements, self.kb.marks
+        subjects = {individual.name: None} | {t[0]: None for t in statements}
         return tuple(
-            triple
-            for subject in subjects
-            for triple in kb.match(subject, None, None)
-            if kb.marks(triple) & _DERIVED_ONLY == _INFERRED
+            [
+                triple
+                for subject in subjects
+                for triple in self.kb.match(subject, None, None)
+                if triple not in statements and marks(triple) & _DERIVED_ONLY == _INFERRED
+            ]
         )

@@ -126,7 +126,7 @@ def _attempt(
 ) -> Outcome | Exception:
     """Take in a message after the synopses before it; an error has left no trace."""
     run = MessageRun(core, arrived.message.id, timings)
-    outcome = run.whole(lambda: _react(core, arrived, run, closing))
+    outcome = run.whole(_react, core, arrived, run, closing)
     if isinstance(outcome, Outcome):
         tell_queries(core, run, heard)
     return outcome
@@ -151,49 +151,47 @@ def _react(
     core: Core, arrived: Arrived, run: MessageRun, closing: Mapping[IRI, Summary]
 ) -> Outcome:
     message, mapped = arrived.message, arrived.mapped
-    verdicts = Verdicts(core.archived)
+    verdicts = Verdicts(core.archived) if core.filters or core.shedder is not None else None
     latest = core.window.now
     applied: list[Delta] = []
-    for event in _entering(core, arrived, verdicts, closing):
+    for event in mapped.events if verdicts is None else _entering(core, arrived, verdicts, closing):
         applied.append(run.enter(event))
         run.said.append(event)
-    now = core.present(message.received if core.window.now is None else core.window.now)
+    present = core.window.now
+    now = core.present(message.received if present is None else present)
     said = {t[0] for event in mapped.events for t in event.triples} if core.rules.listen else ()
     outcome = run.ruled(RulesRun(run, message, now, core.memory, said=said), applied)
-    _settle(core, arrived, verdicts)
+    warnings = [*mapped.warnings, *mapped.notes]
+    if verdicts is not None:
+        _settle(core, arrived, verdicts)
+        warnings += verdicts.warnings()
+        outcome.archived = tuple(verdicts.departures)
+        outcome.filtered, outcome.shed = tuple(verdicts.filtered), tuple(verdicts.shed)
     if mapped.warnings:
         outcome.status = Status.PARTIAL
         outcome.alerts += core.notices.partial(message, mapped.warnings, now)
-    unread = unread_axiom(core.reasoner, (t for each in mapped.events for t in each.triples))
+    unread = unread_axiom(core.reasoner, mapped.events)
     if unread:
         outcome.alerts += core.notices.unread(message, unread, now)
+        warnings.append(unread)
+    if latest is not None and any(event.time < latest for event in run.said):
+        warnings.append(_unrepaired(core, run.said, latest))
     outcome.matched, outcome.individuals = mapped.matched, mapped.individuals
-    outcome.warnings = (
-        *mapped.warnings,
-        *mapped.notes,
-        *verdicts.warnings(),
-        *([unread] if unread else []),
-        *_unrepaired(core, run.said, latest),
-        *outcome.warnings,
-    )
-    outcome.archived = tuple(verdicts.departures)
-    outcome.filtered, outcome.shed = tuple(verdicts.filtered), tuple(verdicts.shed)
+    if warnings:
+        outcome.warnings = (*warnings, *outcome.warnings)
     return outcome
 
 
-def _unrepaired(core: Core, said: Sequence[Event], latest: Instant | None) -> Iterator[str]:
+def _unrepaired(core: Core, said: Sequence[Event], latest: Instant) -> str:
     """Warn that a message from before the latest one has not all the effects of its order."""
-    first = min((each.time for each in said), default=latest)
-    if latest is None or first is None or first >= latest:
-        return
-    time, now = map(core.timeline.format, (first, latest))
+    time, now = map(core.timeline.format, (min(each.time for each in said), latest))
     inferred = ""
     if not isinstance(core.reasoner, NoReasoner):
         inferred = (
             f"what is inferred from it begins at {now} only (repaired by: sensorstream "
             f"rereason --from {time} --to {now} --apply), "
         )
-    yield (
+    return (
         f"late-update: its time {time} is before {now}, the latest so far: what it says has "
         f"its place in history, but {inferred}values that messages only add to, departures "
         "and what rules did stay as they came: docs/use/history.md, late updates"
@@ -250,7 +248,7 @@ def take_in_turn(
         Its outcome; ``released`` holds the outcomes of those whose turn it is now.
     """
     order, own = core.order, arrived if isinstance(arrived, Outcome) else None
-    released = [] if order.waits else [*release(core, message.received, refused)]
+    released = [*release(core, message.received, refused)] if core.held and not order.waits else []
     if isinstance(arrived, Outcome):
         order.advance(message.received)
     elif not arrived.mapped.events:

@@ -1,7 +1,7 @@
 """The cache knowledge base's one index over all its graphs.
 
-A triple is stored once; a mark says which graphs hold it. Joins therefore never merge indexes, and
-the union of the graphs (the default graph of every query) is the index itself.
+A triple is stored once; marks say which graphs hold it, unless that is the window alone. So joins
+never merge indexes, and the union (the default graph of every query) is the index itself.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Final, TypeAlias
 
 from sensorstream.kb.triple_index import TripleIndex
 from sensorstream.model.events import Delta
-from sensorstream.model.terms import IRI, Subject, Term, Triple
+from sensorstream.model.terms import IRI, Triple
 
 
 class Origin(IntFlag):
@@ -29,6 +29,7 @@ class Origin(IntFlag):
 Listener: TypeAlias = Callable[[Triple, int, int], None]
 GraphListener: TypeAlias = Callable[[Triple, frozenset[IRI], frozenset[IRI]], None]
 _NO_GRAPHS: Final[frozenset[IRI]] = frozenset()
+_WINDOW: Final = int(Origin.WINDOW)
 
 
 class KnowledgeBase:
@@ -38,11 +39,12 @@ class KnowledgeBase:
     window may be in named graphs of the messages besides.
     """
 
-    __slots__ = ("_graphs", "_listeners", "_marks", "_sizes", "graph_listeners", "index")
-
     def __init__(self) -> None:
         self.index = TripleIndex()
         """The union of the graphs."""
+        self.match = self.index.match
+        """The triples of the union that fit a pattern (None: any); read them before a change."""
+        self.count = self.index.count
         self._marks: dict[Triple, int] = {}
         self._sizes = {int(origin): 0 for origin in Origin}
         self._listeners: list[Listener] = []
@@ -52,21 +54,21 @@ class KnowledgeBase:
         """Called as ``listener(triple, old, new)`` at every change of a triple's named graphs."""
 
     def __len__(self) -> int:
-        return len(self._marks)
+        return len(self.index)
 
     def __contains__(self, triple: Triple) -> bool:
-        return triple in self._marks
+        return triple in self.index
 
     def size(self, origin: Origin) -> int:
         return self._sizes[int(origin)]
 
     def origins(self, triple: Triple) -> Origin:
         """The graphs that hold a triple; empty if no graph holds it."""
-        return Origin(self._marks.get(triple, 0))
+        return Origin(self.marks(triple))
 
     def marks(self, triple: Triple) -> int:
         """:meth:`origins` as a plain number, which is much faster to test."""
-        return self._marks.get(triple, 0)
+        return self._marks.get(triple) or (_WINDOW if triple in self.index else 0)
 
     def subscribe(self, listener: Listener) -> None:
         """Call ``listener(triple, old_marks, new_marks)`` at every change of a triple's marks."""
@@ -103,15 +105,17 @@ class KnowledgeBase:
         mark = int(origin)
         removed = self._unmarked(delta.removed, mark)
         added = self._marked(delta.added, mark)
+        if len(added) == len(delta.added) and len(removed) == len(delta.removed):
+            return delta
         return Delta(delta.time, tuple(added), tuple(removed))
 
     def visible(self, origin: Origin, delta: Delta) -> Delta:
         """Return what ``delta``, the latest change of one graph, has done to their union."""
-        mark, marks = int(origin), self._marks
+        mark, marks = int(origin), self.marks
         return Delta(
             delta.time,
-            tuple(triple for triple in delta.added if marks[triple] == mark),
-            tuple(triple for triple in delta.removed if triple not in marks),
+            tuple([triple for triple in delta.added if marks(triple) == mark]),
+            tuple([triple for triple in delta.removed if not marks(triple)]),
         )
 
     def add(self, origin: Origin, triples: Iterable[Triple]) -> None:
@@ -119,30 +123,23 @@ class KnowledgeBase:
 
     def triples(self, origin: Origin) -> Iterator[Triple]:
         """The triples of one graph; O(knowledge base)."""
-        mark = int(origin)
+        mark, marks_of = int(origin), self.marks
+        if mark & _WINDOW:
+            return (triple for triple in self.index if marks_of(triple) & mark)
         return (triple for triple, marks in self._marks.items() if marks & mark)
-
-    def match(
-        self, subject: Subject | None, predicate: IRI | None, object_: Term | None
-    ) -> Iterator[Triple]:
-        """The triples of the union that fit a pattern (None: any); read them before a change."""
-        return self.index.match(subject, predicate, object_)
-
-    def count(self, predicate: IRI, object_: Term) -> int:
-        """The number of subjects with this predicate and object; O(1)."""
-        return self.index.count(predicate, object_)
 
     def _marked(self, triples: Iterable[Triple], mark: int) -> list[Triple]:
         """Put triples into a graph; returns those that no other graph holds."""
-        marks_of, listeners, add = self._marks, self._listeners, self.index.add
+        marks_of, listeners, add = self.marks, self._listeners, self.index.add
         new = []
         for triple in triples:
-            marks = marks_of.get(triple, 0)
+            marks = marks_of(triple)
             if marks & mark:
                 continue
             for listener in listeners:
                 listener(triple, marks, marks | mark)
-            marks_of[triple] = marks | mark
+            if marks | mark != _WINDOW:
+                self._marks[triple] = marks | mark
             self._sizes[mark] += 1
             if not marks:
                 add(triple)
@@ -151,19 +148,22 @@ class KnowledgeBase:
 
     def _unmarked(self, triples: Iterable[Triple], mark: int) -> list[Triple]:
         """Take triples out of a graph; returns those that no graph holds now."""
-        marks_of, listeners, discard = self._marks, self._listeners, self.index.discard
+        marks_of, listeners, discard = self.marks, self._listeners, self.index.discard
         gone = []
         for triple in triples:
-            marks = marks_of.get(triple, 0)
+            marks = marks_of(triple)
             if not marks & mark:
                 continue
+            left = marks & ~mark
             for listener in listeners:
-                listener(triple, marks, marks & ~mark)
+                listener(triple, marks, left)
             self._sizes[mark] -= 1
-            if marks != mark:
-                marks_of[triple] = marks & ~mark
+            if left and left != _WINDOW:
+                self._marks[triple] = left
                 continue
-            discard(triple)
-            del marks_of[triple]
-            gone.append(triple)
+            if not left:
+                discard(triple)
+                gone.append(triple)
+            if marks != _WINDOW:
+                del self._marks[triple]
         return gone

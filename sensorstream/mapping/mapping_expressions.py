@@ -20,11 +20,9 @@ from sensorstream.mapping.moved_paths import ROOT, at_part
 from sensorstream.mapping.xml_document import Element
 from sensorstream.mapping.xpath import (
     Bound,
-    Nodes,
-    compile_texts,
+    attribute_texts,
     compile_xpath,
     evaluated,
-    is_attribute,
     line_of,
     texts,
 )
@@ -76,14 +74,9 @@ class HoleCompiler:
 
     def xpath(self, hole: syntax.Hole, text: str = "") -> Callable[[Turn], object]:
         """The result of the XPath, without the value functions."""
-        return self._possible(
-            hole, compile_xpath(self._placed(text or hole.text), self._namespaces)
-        )
+        evaluate = compile_xpath(self._placed(text or hole.text), self._namespaces)
 
-    def _possible(
-        self, hole: syntax.Hole, evaluate: Callable[[Element, Nodes], _Found]
-    ) -> Callable[[Turn], _Found]:
-        def find(turn: Turn) -> _Found:
+        def find(turn: Turn) -> object:
             try:
                 return evaluate(turn.context, turn.variables)
             except etree.XPathError as error:
@@ -102,8 +95,16 @@ class HoleCompiler:
 
     def found(self, hole: syntax.Hole, *, valid: bool = False) -> Texts:
         """The values as :meth:`texts`, without reporting them."""
-        text = self._placed(hole.text)
-        find = self._possible(hole, compile_texts(text, self._namespaces))
+        evaluate = self.xpath(hole)
+        variable, short = attribute_texts(self._placed(hole.text), self._namespaces)
+
+        def find(turn: Turn) -> list[str]:
+            if short is not None:
+                node = turn.context if variable is None else turn.variables[variable]
+                if isinstance(node, Element):
+                    return short(node)
+            return texts(evaluate(turn))
+
         return self.called(hole, find, hole.calls, valid=valid) if hole.calls else find
 
     def called(
@@ -243,14 +244,16 @@ class MappingExpressions(HoleCompiler):
             return self._once(hole, test)
         return told(test, lambda turn, held: recorder.tested(rule, hole, turn, bool(held)))
 
-    def _once(self, hole: syntax.Hole, find: Callable[[Turn], _Found]) -> Callable[[Turn], _Found]:
+    def _once(
+        self, hole: syntax.Hole, find: Callable[[Turn], _Found], key: object = None
+    ) -> Callable[[Turn], _Found]:
         """The same function, evaluated once for all turns of the rule's loops if its result does
         not depend on them. Otherwise a rule for thousands of elements would look at all of them
         each time.
         """
         if not self._is_fixed(hole):
             return find
-        key = object()
+        key = key or object()
 
         def once(turn: Turn) -> _Found:
             fixed = turn.fixed
@@ -291,13 +294,12 @@ class MappingExpressions(HoleCompiler):
 
     def texts(self, hole: syntax.Hole, *, valid: bool = False) -> Texts:
         find = super().texts(hole, valid=valid)
-        if self._is_fixed(hole):
-            return self._once(hole, find)
-        if hole not in self._shared or (self._recorder is None and is_attribute(hole)):
-            return find
-
         # A string caches its hash.
         key = print_hole(hole) + (" if valid" if valid else "")
+        if self._is_fixed(hole):
+            return self._once(hole, find, key)
+        if hole not in self._shared:
+            return find
 
         def remembered(turn: Turn) -> list[str]:
             found = turn.found.get(key)

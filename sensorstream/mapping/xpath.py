@@ -46,8 +46,6 @@ _NAMES: Final = re.compile(
     rf"(?:@(?P<attribute>{_QUALIFIED})|(?P<element>{_QUALIFIED}))\Z"
 )
 
-_ATTRIBUTE: Final = re.compile(rf"@{_QUALIFIED}\Z")
-
 
 def faults(
     hole: Hole,
@@ -177,38 +175,27 @@ def compile_xpath(text: str, namespaces: Mapping[str, str]) -> Evaluation:
     return evaluate
 
 
-def is_attribute(hole: Hole) -> bool:
-    """Whether a hole is one attribute of its context: finding it again costs nothing."""
-    return not hole.calls and _ATTRIBUTE.match(hole.text) is not None
-
-
-def compile_texts(
+def attribute_texts(
     text: str, namespaces: Mapping[str, str]
-) -> Callable[[Element, Nodes], list[str]]:
-    """The :func:`texts` of results of :func:`compile_xpath`, with a short way for attributes."""
-    evaluate = compile_xpath(text, namespaces)
+) -> tuple[str | None, Callable[[Element], list[str]] | None]:
+    """A short way to the :func:`texts` of attributes: the variable that a path of names starts at
+    (None: the context), and the texts from there (None: it is another expression).
+    """
     names = _NAMES.match(text)
-    if names is None or names["steps"] or names["attribute"] is None:
-        return lambda context, variables: texts(evaluate(context, variables))
-    name, variable = clark(names["attribute"], namespaces), names["variable"]
+    if names is None or names["attribute"] is None:
+        return None, None
+    name, steps = clark(names["attribute"], namespaces), names["steps"].split("/")[:-1]
+    elements = _elements([clark(step, namespaces) for step in steps])
 
-    def of_context(context: Element, variables: Nodes) -> list[str]:
-        value = (context.get(name) or "").strip()
-        return [value] if value else []
+    def find(element: Element) -> list[str]:
+        return [value for node in elements(element) if (value := (node.get(name) or "").strip())]
 
-    if variable is None:
-        return of_context
-
-    def of_variable(context: Element, variables: Nodes) -> list[str]:
-        node = variables[variable]
-        if isinstance(node, Element):
-            return of_context(node, variables)
-        return texts(evaluate(context, variables))
-
-    return of_variable
+    return names["variable"], find
 
 
 def _elements(steps: Sequence[str]) -> Callable[[Element], Sequence[Element]]:
+    if not steps:
+        return lambda context: (context,)
     first, *further = steps
 
     def find(context: Element) -> Sequence[Element]:
@@ -221,16 +208,12 @@ def _elements(steps: Sequence[str]) -> Callable[[Element], Sequence[Element]]:
 
 
 def _attributes(steps: Sequence[str], name: str) -> Callable[[Element], Sequence[str]]:
-    elements = _elements(steps) if steps else _itself
+    elements = _elements(steps)
 
     def find(context: Element) -> Sequence[str]:
         return [value for node in elements(context) if (value := node.get(name)) is not None]
 
     return find
-
-
-def _itself(context: Element) -> Sequence[Element]:
-    return (context,)
 
 
 def _general(text: str, namespaces: Mapping[str, str]) -> Evaluation:
@@ -283,14 +266,12 @@ def line_of(
     result = evaluated(expression, namespaces, context, variables)
     for node in result if isinstance(result, list) else ():
         if text in ("", _text(node).strip()):
-            element = node if isinstance(node, Element) else getattr(node, "getparent", _nothing)()
+            element = (
+                node if isinstance(node, Element) else getattr(node, "getparent", lambda: None)()
+            )
             line = getattr(element, "sourceline", None)
             return line if isinstance(line, int) else None
     return None
-
-
-def _nothing() -> None:
-    """The parent of a string without parent."""
 
 
 def texts(result: object) -> list[str]:

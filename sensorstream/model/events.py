@@ -173,10 +173,13 @@ class Delta:
 
 def net_delta(time: Instant, changes: Sequence[Delta]) -> Delta:
     """The sum of several deltas, in order; what was added and removed again cancels out."""
-    effective = [change for change in changes if change]
-    if len(effective) == 1:
-        (only,) = effective
-        return only if only.time == time else Delta(time, only.added, only.removed)
+    effective = [change for change in changes if change.added or change.removed]
+    if len(effective) == 1 and effective[0].time == time:
+        return effective[0]
+    added = [triple for change in effective for triple in change.added]
+    removed = [triple for change in effective for triple in change.removed]
+    if len({*added, *removed}) == len(added) + len(removed):
+        return Delta(time, tuple(added), tuple(removed))
     weights: dict[Triple, int] = {}
     for change in effective:
         for weight, triples in ((1, change.added), (-1, change.removed)):

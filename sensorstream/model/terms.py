@@ -59,9 +59,8 @@ class Literal(str):
     Language tags are kept in lower case, their value space (RDF 1.1 Concepts, section 3.3).
     """
 
-    __slots__ = ("_value", "datatype", "language", "lexical")
+    __slots__ = ("_value", "datatype", "language")
 
-    lexical: str
     datatype: str
     language: str | None
     _value: Value | None
@@ -79,7 +78,6 @@ class Literal(str):
         elif datatype != xsd.STRING:
             text = f"{text}^^<{datatype}>"
         self = super().__new__(cls, text)
-        self.lexical = lexical
         self.datatype = datatype
         self.language = language
         self._value = None
@@ -87,6 +85,16 @@ class Literal(str):
 
     def __reduce__(self) -> tuple[object, ...]:
         return Literal, (self.lexical, self.datatype, self.language)
+
+    @property
+    def lexical(self) -> str:
+        """The lexical form; it is in the text already, and a window holds many literals."""
+        end = -1
+        if self.language is not None:
+            end -= len(self.language) + 1
+        elif self.datatype != xsd.STRING:
+            end -= len(self.datatype) + 4
+        return _UNESCAPE.sub(_unescape, self[1:end])
 
     @property
     def n3(self) -> str:
@@ -106,18 +114,15 @@ class Literal(str):
     @property
     def known(self) -> Value | None:
         """The Python value; None: the lexical form is not in the datatype's lexical space."""
-        if self._value is None:
-            try:
-                self._value = xsd.parse(self.lexical, self.datatype)
-            except TermError:
-                return None
-        return self._value
+        try:
+            return self.value
+        except TermError:
+            return None
 
 
 def valued(lexical: str, datatype: str, value: Value) -> Literal:
     """A literal whose value is known already; the caller vouches that they agree."""
     made = str.__new__(Literal, f'"{lexical}"^^<{datatype}>')
-    made.lexical = lexical
     made.datatype = datatype
     made.language = None
     made._value = value  # noqa: SLF001
@@ -208,8 +213,6 @@ def term(n3: str) -> Term:
     if n3.startswith("_:"):
         return BlankNode(n3)
     if match := _NTRIPLES_LITERAL.match(n3):
-        lexical = match["lexical"]
-        if "\\" in lexical:
-            lexical = _UNESCAPE.sub(_unescape, lexical)
+        lexical = _UNESCAPE.sub(_unescape, match["lexical"])
         return Literal(lexical, match["datatype"] or xsd.STRING, match["language"])
     raise TermError(f"'{n3}' is not an N-Triples term: expected <iri>, _:label or \"literal\"")

@@ -8,6 +8,7 @@ assertion of a property, for example. Rule sets read it.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import lru_cache
 from pathlib import Path
 from typing import Final, Unpack
 
@@ -15,7 +16,8 @@ from sensorstream.clock import SystemClock
 from sensorstream.errors import OntologyError, SettingsError
 from sensorstream.installation import require
 from sensorstream.model import owl, rdf, rdfs
-from sensorstream.model.terms import IRI, Term, Triple
+from sensorstream.model.events import Event
+from sensorstream.model.terms import IRI, Term
 from sensorstream.model.vocabulary import OWL
 from sensorstream.network.budget import NO_LIMITS, Limits
 from sensorstream.reasoning.dl.axioms import ANNOTATIONS, Axioms, built_ins
@@ -188,6 +190,7 @@ _OF_INDIVIDUALS: Final = ANNOTATIONS | {
 """The names of OWL that say nothing of the ontology where they stand in a message."""
 
 
+@lru_cache(4096)
 def says_axiom(word: Term) -> bool:
     """Whether a class or a property is one of axioms, from which nothing follows in a message."""
     return word in _OF_SCHEMA or (
@@ -195,11 +198,11 @@ def says_axiom(word: Term) -> bool:
     )
 
 
-def unread_axiom(reasoner: Reasoner, triples: Iterable[Triple]) -> str:
+def unread_axiom(reasoner: Reasoner, events: Iterable[Event]) -> str:
     """A text on the first axiom that has no effect; "": there is none."""
     if not isinstance(reasoner, ResilientReasoner | SchemaClosure):
         return ""
-    for triple in triples:
+    for triple in (triple for event in events for triple in event.triples):
         _, p, o = triple
         if says_axiom(o if p == rdf.TYPE else p):
             told = " ".join(each.n3 for each in triple)

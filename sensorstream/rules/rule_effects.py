@@ -78,7 +78,7 @@ class RulesRun(Remembering):
     message: Message
     time: Instant
     memory: RuleMemory
-    changes: Requested = field(default_factory=Requested)
+    changes: Requested = field(init=False)
     alerts: list[Alert] = field(default_factory=list)
     replies: list[str] = field(default_factory=list)
     warnings: dict[str, None] = field(default_factory=dict)

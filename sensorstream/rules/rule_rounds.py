@@ -50,12 +50,14 @@ class RuleIndex:
         The schedule of an ``every`` begins with the first message. ``waiting_only``: without the
         rules whose moments are evaluated with the message that comes later.
         """
+        waiting = memory.due
+        if not self._scheduled:
+            return waiting
         dues = [
             every.moment(tick + 1)
             for rule, every, tick in self._begun(memory)
             if rule.punctual or not waiting_only
         ]
-        waiting = memory.due
         return min(dues if waiting is None else [*dues, waiting], default=None)
 
     def due_by(self, memory: RuleMemory, time: Instant) -> list[str]:

@@ -138,6 +138,8 @@ class UpdatesBefore:
 
     def trim(self, individuals: Mapping[Subject, Individual], record: WindowChange) -> None:
         """Forget the oldest entries above the limit."""
+        if not self._stays:
+            return
         self._sort()
         most = min(_MOST, _LEAST + _EACH * len(individuals))
         while len(self._updates) > most:

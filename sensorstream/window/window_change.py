@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from typing import TypeAlias
 
 from sensorstream.model.events import Delta, Ended, Individual
-from sensorstream.model.terms import IRI, BlankNode, Triple
+from sensorstream.model.terms import IRI, BlankNode, Subject, Triple
 from sensorstream.model.timeline import Instant
 
 
@@ -60,16 +60,20 @@ class WindowChange:
         self.revoked: list[Ended] = []
         """Single statements that left earlier, with another interval."""
         self.undo: list[Undo] = []
+        self.resettled: dict[Subject, None] = {}
+        """The subjects that may belong to another stay than before."""
         self.graphs: dict[Triple, GraphChange] = {}
         """The named graphs of a triple before and now, if they differ."""
         # By stay; used only while statements are taken out.
         self.references: dict[int, References] = {}
 
-    def weigh(self, triple: Triple, weight: int) -> None:
-        """Count a triple in (1) or out (-1)."""
-        total = self.weights.pop(triple, 0) + weight
-        if total:
-            self.weights[triple] = total
+    def weigh(self, triples: Iterable[Triple], weight: int) -> None:
+        """Count triples in (1) or out (-1)."""
+        weights = self.weights
+        for triple in triples:
+            total = weights.pop(triple, 0) + weight
+            if total:
+                weights[triple] = total
 
     def place(self, triple: Triple, old: tuple[IRI, ...], new: tuple[IRI, ...]) -> None:
         """Note that a triple has come to other named graphs."""
@@ -78,9 +82,10 @@ class WindowChange:
             self.graphs[triple] = first, new
 
     def complete(self, time: Instant) -> WindowChange:
-        self.delta = Delta(
-            time,
-            added=tuple(t for t, w in self.weights.items() if w > 0),
-            removed=tuple(t for t, w in self.weights.items() if w < 0),
-        )
+        items = self.weights.items()
+        added, removed = [t for t, w in items if w > 0], [t for t, w in items if w < 0]
+        self.delta = Delta(time, tuple(added), tuple(removed))
+        if self.departures:
+            left = {t[0]: None for each in self.departures for t in each.statements}
+            self.resettled = left | self.resettled
         return self

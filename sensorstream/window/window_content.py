@@ -79,13 +79,16 @@ class Content:
         record.references.clear()
         provenance = plain = Provenance(event.message, event.time)
         graphs = event.named_graphs() if event.graphs else _NO_GRAPHS
+        new: list[Triple] = []
         for triple in event.triples:
             if triple in placed:
                 continue
             subject = triple[0]
             individual = self.individuals[owners[subject]]
-            if isinstance(subject, BlankNode) and subject != individual.name:
-                self._own(subject, individual.name, record)
+            if isinstance(subject, BlankNode):
+                record.resettled[subject] = None
+                if subject != individual.name:
+                    self._own(subject, individual.name, record)
             if graphs:
                 named = graphs.get(triple)
                 provenance = replace(plain, graphs=" ".join(sorted(named))) if named else plain
@@ -97,10 +100,11 @@ class Content:
                     )
                 continue
             individual.statements[triple] = provenance
-            record.undo.append(partial(individual.statements.__delitem__, triple))
-            record.weigh(triple, 1)
+            new.append(triple)
             if provenance.graphs:
                 record.place(triple, (), provenance.graph_names)
+        record.weigh(new, 1)
+        record.undo.append(partial(self._unsay, new, owners))
         for old in record.ended[ended:]:
             if (bereft := self.individuals.get(old.name)) is not None:
                 self._depart_empty(bereft, record)
@@ -167,8 +171,8 @@ class Content:
             self.touched.add(name)
         del self.individuals[name]
         record.undo.append(partial(self.individuals.__setitem__, name, individual))
+        record.weigh(individual.statements, -1)
         for triple, said in individual.statements.items():
-            record.weigh(triple, -1)
             if said.graphs:
                 record.place(triple, said.graph_names, ())
         if self.owners:
@@ -209,6 +213,7 @@ class Content:
                 name, counters.stays, event.time, event.time, counters.arrivals, event.message
             )
             self.individuals[name] = known
+            record.resettled[name] = None
             record.undo.append(partial(self.individuals.__delitem__, name))
         elif event.time >= known.time:
             record.undo.append(partial(_date, known, known.time, known.arrival, known.message))
@@ -275,10 +280,12 @@ class Content:
         if self.touched is not None:
             self.touched.add(individual.name)
         said = individual.statements.pop(triple)
+        if isinstance(triple[0], BlankNode):
+            record.resettled[triple[0]] = None
         if (references := record.references.get(individual.stay)) is not None:
             references.drop(triple)
         record.undo.append(partial(individual.statements.__setitem__, triple, said))
-        record.weigh(triple, -1)
+        record.weigh((triple,), -1)
         if said.graphs:
             record.place(triple, said.graph_names, ())
         ended = Ended(individual.stay, individual.name, triple, said, max(time, said.time))
@@ -302,6 +309,10 @@ class Content:
             individual.statements[triple] = replace(known, graphs=" ".join(graphs))
             record.undo.append(partial(individual.statements.__setitem__, triple, known))
             record.place(triple, known.graph_names, graphs)
+
+    def _unsay(self, said: Iterable[Triple], owners: Mapping[Subject, Subject]) -> None:
+        for triple in said:
+            del self.individuals[owners[triple[0]]].statements[triple]
 
     def _own(self, node: BlankNode, name: Subject, record: WindowChange) -> None:
         if node not in self.owners:

@@ -17,8 +17,8 @@ def unknown(kb: KnowledgeBase, delta: Delta) -> Delta:
     marks = kb.marks
     return Delta(
         delta.time,
-        tuple(triple for triple in delta.added if not marks(triple) & _STATIC),
-        tuple(triple for triple in delta.removed if not marks(triple) & _STATIC),
+        tuple([triple for triple in delta.added if not marks(triple) & _STATIC]),
+        tuple([triple for triple in delta.removed if not marks(triple) & _STATIC]),
     )
 
 
