@@ -6,8 +6,10 @@ READY := $(VENV)/.ready
 # With their Java classes in a file, Spark and the reasoners take half the CPU time to start; the
 # tests start them often.
 CLASSES := $(VENV)/cache/.ready
-REASONERS := $(VENV)/cache/sensorstream/reasoners.aot
 CACHE := XDG_CACHE_HOME=$(CURDIR)/$(VENV)/cache
+# All packages stand in the files: none is looked for. Python compiles what is not compiled here.
+INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-compile
+unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test lint packages release conformance docs reference campaign endurance grammars pictures bench clean
@@ -18,7 +20,7 @@ help:  ## this list
 demo: $(READY)  ## the main job, live, on embedded defaults; ends by itself
 	$(BIN)/sensorstream demo
 
-test: $(READY) $(CLASSES) $(REASONERS)  ## the whole test suite, on all cores
+test: $(READY) $(CLASSES)  ## the whole test suite, on all cores
 	$(CACHE) $(BIN)/python -m pytest -n auto --dist loadfile \
 		--no-loadscope-reorder  # tests/conftest.py has the order
 
@@ -44,7 +46,7 @@ reference: $(READY)  ## the reference tables of docs, from the code, and the lic
 	$(BIN)/python -m tests.reference
 	$(BIN)/python -m tests.package.notice
 
-campaign: $(READY) $(CLASSES) $(REASONERS)  ## the test suite with ten times as many random examples, others in each run
+campaign: $(READY) $(CLASSES)  ## the test suite with ten times as many random examples, others in each run
 	env -u CI $(CACHE) TEST_EFFORT=10 $(BIN)/python -m pytest -n auto --dist loadfile \
 		--no-loadscope-reorder
 
@@ -87,14 +89,11 @@ $(READY): requirements.txt requirements-dev.txt pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit("SensorStream needs Python 3.11 or newer; this is " + sys.version.split()[0]) if sys.version_info < (3, 11) else None'
 	@$(PYTHON) -c 'import venv, ensurepip' || { echo "Python's venv module is missing: install your system's python3-venv package"; exit 1; }
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.txt -r requirements-dev.txt
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --editable .
+	$(INSTALL) --config-settings=--build-option=--compression=stored -r requirements.txt -r requirements-dev.txt
+	$(INSTALL) --no-build-isolation --editable .
+	@$(BIN)/python -m compileall -qq -j 0 -x '/tests?/' $(VENV)/lib || :
 	@touch $(READY)
 
 $(CLASSES): $(READY)
-	$(CACHE) $(BIN)/sensorstream spark prepare
-	@touch $(CLASSES)
-
-$(REASONERS): $(READY)
 	$(CACHE) $(BIN)/python -m tests.java_classes
-	@touch $(REASONERS)
+	@touch $(CLASSES)

@@ -5,7 +5,6 @@ Each is imported when it is first asked for.
 """
 
 from importlib import import_module
-from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -77,7 +76,7 @@ _HOMES = {
 
 def __getattr__(name: str) -> Any:
     if name == "__version__":
-        return version(__name__)
+        return import_module("importlib.metadata").version(__name__)
     if name not in _HOMES:
         raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
     return getattr(import_module(_HOMES[name]), name)

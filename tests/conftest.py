@@ -33,10 +33,10 @@ _FILES_BYTES = 4 * 2**30
 _CHECKOUT = Path(__file__).parents[1]
 _TOOLS = ("__pycache__", "build", "dist")
 
-_OF_ONE_SPARK = "tests/spark/"
+_OF_ONE_PROCESS = ("tests/spark/", "tests/console/", "tests/reasoning/dl/")
 # What takes a minute or more must not begin when the other processes are about to end.
 _FIRST = (
-    _OF_ONE_SPARK,
+    *_OF_ONE_PROCESS,
     "tests/streaming/test_spark_stream.py",
     "tests/cli/demo/",
     "tests/cli/test_documents.py",
@@ -71,10 +71,8 @@ def pytest_configure() -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> Any:
-    """Give a file to one process, and all files that ask one Spark to the same process.
-
-    To start Spark, and to run its code until the JVM has compiled it, takes longer than most of
-    their tests.
+    """Give a file to one process, and all files that share a Spark, a console with its browser or
+    reasoners to the same process: to start those takes longer than most of the tests.
     """
     if config.getoption("dist") != "loadfile":
         return None
@@ -84,7 +82,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> Any:
     file_of = found._split_scope
 
     def group_of(test: str) -> str:
-        return _OF_ONE_SPARK if test.startswith(_OF_ONE_SPARK) else file_of(test)
+        return next((each for each in _OF_ONE_PROCESS if test.startswith(each)), file_of(test))
 
     found._split_scope = group_of
     return found

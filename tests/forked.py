@@ -60,7 +60,9 @@ class _Wanted:
 
 
 class _Origin:
-    """The process that others are forks of; it begins when the first is wanted."""
+    """The process that others are forks of; it begins when the first is wanted, and ends with the
+    process that runs the tests.
+    """
 
     def __init__(self) -> None:
         self.owner = os.getpid()
@@ -90,18 +92,11 @@ class _Origin:
                 pass_fds=[theirs.fileno()],
             )
 
-    def close(self) -> None:
-        """End it; its forks stay."""
-        self._ours.close()
-        self._theirs.close()
-        if self._process is not None:
-            self._process.wait()
-
 
 class _Process(_Popen):  # type: ignore[valid-type, misc]
     """A process of one of the modules above is a fork; all others are as usual."""
 
-    origin: _Origin
+    origin: Final = _Origin()
 
     def _execute_child(self, args: Any, executable: Any, *rest: Any) -> None:
         preexec, close, passed, folder, environment, _, _, shell = rest[:8]
@@ -138,20 +133,6 @@ def _of_python(environment: Mapping[str, str]) -> dict[str, str]:
 
 
 @contextmanager
-def forking() -> Iterator[None]:
-    """In the block commands are forks."""
-    if subprocess.Popen is _Process:
-        yield
-        return
-    origin = _Origin()
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_Process, "origin", origin, raising=False)
-        patch.setattr(subprocess, "Popen", _Process)
-        yield
-    origin.close()
-
-
-@contextmanager
 def starting() -> Iterator[None]:
     """In the block each process starts as it does for users."""
     with pytest.MonkeyPatch.context() as patch:
@@ -161,8 +142,9 @@ def starting() -> Iterator[None]:
 
 @pytest.fixture(scope="package", autouse=True)
 def commands_are_forks() -> Iterator[None]:
-    """See :func:`forking`."""
-    with forking():
+    """In the package commands are forks."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(subprocess, "Popen", _Process)
         yield
 
 

@@ -6,23 +6,17 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import psutil
 import pytest
 
-from tests.forked import forking, starting
+from tests.forked import commands_are_forks as commands_are_forks
+from tests.forked import starting
 
 CLI = [sys.executable, "-m", "sensorstream"]
 RULES = "mapping m on message {/M} then insert individual <urn:{@id}> a <urn:C> ."
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _forks() -> Iterator[None]:
-    with forking():
-        yield
 
 
 @pytest.mark.parametrize(

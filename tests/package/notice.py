@@ -26,6 +26,7 @@ _PLAIN: Final = {
     "ISC license": "ISC",
     "LGPL with exceptions": "LGPL-3.0 with exceptions",
     "MIT License": "MIT",
+    "Copyright (c) 2006-2013 James Graham and other contributors": "MIT",
 }
 _TOLD_BY_HAND: Final = {
     # In more words, or in more parts, than the package's data have.
