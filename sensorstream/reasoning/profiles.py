@@ -40,6 +40,8 @@ from sensorstream.reasoning.rulesets.rule_set_reader import (
 PROFILES: Final = ("none", "plain", "hermit", "pellet")
 DESCRIPTION_LOGIC: Final = ("hermit", "pellet")
 """The profiles that decide all of OWL 2 DL."""
+_LATEST: Final = 2
+"""Shared processes that go on: that of the ontology in force, and of the one before or to come."""
 _RULE_FILES: Final = (".ru", ".dlog")
 
 
@@ -126,13 +128,15 @@ def make_reasoner(
     folder: Path | None = None,
     rule_set: RuleSet | None = None,
     limits: Limits = NO_LIMITS,
+    workers: dict[bytes, Worker] | None = None,
     **java: Unpack[JavaLimits],
 ) -> Reasoner:
     """The reasoner of a profile; no process is started before :meth:`Reasoner.start`.
 
     ``explain`` limits the search for a contradiction, in seconds. ``rule_set`` are the rules of
     the profile's rule sets; None: they are read, and their paths begin at ``folder`` (None: here).
-    ``limits`` are for what the rules may take for one change.
+    ``limits`` are for what the rules may take for one change. ``workers`` are the processes of
+    HermiT or Pellet that the reasoners of one thread share, by their axioms; it gets a new one.
 
     Raises:
         SettingsError: there is no such profile.
@@ -150,7 +154,12 @@ def make_reasoner(
         return RuleReasoner(found, limits)
     clock = SystemClock()
     terminology = told_to(profile, ontology)
-    worker = Worker(profile, terminology.document(profile), clock=clock, **java)
+    axioms, shared = terminology.document(profile), workers is not None
+    worker = Worker(profile, axioms, clock=clock, shared=shared, **java)
+    if workers is not None:
+        worker = workers.setdefault(axioms, worker)
+        for old in list(workers.values())[:-_LATEST]:
+            old.close()
     trial = AxiomTrial(terminology)
     explainer = Explainer(
         ontology,

@@ -32,6 +32,7 @@ from sensorstream.history.journal_rows import record_of, row_of
 from sensorstream.journal.records import Record
 from sensorstream.processes.own_folders import lock_folder
 from sensorstream.processes.question_messages import Failed
+from sensorstream.reasoning.dl.reasoner_process import Worker
 from sensorstream.streaming.deadly_entries import DeadlyEntries
 from sensorstream.streaming.keyed_engine import Controls, KeyedEngine
 from sensorstream.streaming.worker_messages import (
@@ -51,8 +52,6 @@ _WATCH: Final = 1.0
 """Seconds between two looks whether Spark still runs."""
 _MOST_STATEMENTS: Final = 500_000
 """Statements that a host's engines hold awake, half a gigabyte; those used longest ago sleep."""
-_MOST_JAVA: Final = 4
-"""Engines that are held awake where each has a Java process for its reasoner."""
 _MOST_ASLEEP: Final = 500_000_000
 """Bytes of the states of engines that sleep."""
 _GONE: Final = 100
@@ -69,9 +68,14 @@ class EngineHost:
         history at ``url``.
         """
         self._deadly = deadly
-        settings = deployment.settings
+        self._workers: dict[bytes, Worker] = {}
+        stages = (
+            replace(each, deployment=replace(each.deployment, workers=self._workers))
+            for each in deployment.stages
+        )
+        deployment = replace(deployment, workers=self._workers, stages=tuple(stages))
         self._deployment = deployment
-        self._every = max(1, settings.history.checkpoint_every)
+        self._every = max(1, deployment.settings.history.checkpoint_every)
         self._controls = Controls(url)
         self._controls.begin(deployment, upto)
         self._counter = SystemClock().counter
@@ -81,8 +85,6 @@ class EngineHost:
         self._asleep: OrderedDict[str, tuple[EnginePlace, bytes]] = OrderedDict()
         self._bytes = 0
         self._gone = 0
-        java = settings.reasoning.profile in ("hermit", "pellet")
-        self._most = _MOST_JAVA if java else None
 
     def work(self, work: Work) -> Done | None:
         """Do a piece of work; None: the state of the key's engine is needed."""
@@ -139,10 +141,7 @@ class EngineHost:
         """Keep an engine for its next work; if need be, those used longest ago fall asleep."""
         self._engines[key] = engine
         self._statements += engine.size
-        while len(self._engines) > 1 and (
-            self._statements > _MOST_STATEMENTS
-            or (self._most is not None and len(self._engines) > self._most)
-        ):
+        while len(self._engines) > 1 and self._statements > _MOST_STATEMENTS:
             self.lay_down(next(iter(self._engines)))
 
     def lay_down(self, key: str) -> None:
@@ -171,6 +170,8 @@ class EngineHost:
     def close(self) -> None:
         for engine in self._engines.values():
             engine.close()
+        for worker in self._workers.values():
+            worker.close()
 
 
 def _records(chunks: Sequence[bytes]) -> list[Record]:

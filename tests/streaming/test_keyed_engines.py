@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import signal
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, Final
 
 import pytest
@@ -11,13 +14,14 @@ from hypothesis import given
 from hypothesis import settings as profile
 from hypothesis import strategies as st
 
-from sensorstream.app.control.wiring import Deployment
+from sensorstream.app.control.wiring import Deployment, read_deployment
 from sensorstream.history.journal_rows import JournalRow, record_of
 from sensorstream.journal.entry_effects import merged
 from sensorstream.journal.key_routing import CONTROLS, TAKEOVERS
 from sensorstream.journal.records import Effects, Record
+from sensorstream.reasoning.dl.dl_reasoner import ResilientReasoner
 from sensorstream.streaming import engine_host
-from tests.streaming.conftest import START, seen
+from tests.streaming.conftest import START, edit, often, seen, write_deployment
 from tests.streaming.stand_in import Keys, by_keys, entry, of_one_engine, registered, told
 
 SOURCES: Final = ("north", "south", "")
@@ -69,6 +73,37 @@ def test_so_they_do_with_rule_sets(
 ) -> None:
     by_keys, by_one = both_ways(ruled, batches, lost, repeated, asleep)
     assert by_keys == by_one
+
+
+def test_engines_of_a_host_ask_one_process_of_a_reasoner(tmp_path: Path) -> None:
+    settings = often(write_deployment(tmp_path))
+    more = ":x rdfs:domain [ owl:unionOf ( :Far :Near ) ] . :Far rdfs:subClassOf :At ."
+    edit(tmp_path, ("t.ttl", ":x a", f"{more} :Near rdfs:subClassOf :At . :x a"))
+    reasoning = replace(settings.reasoning, profile="hermit")
+    deployment = read_deployment(replace(settings, reasoning=reasoning))
+    keys, parts = Keys(deployment), []
+    pids: set[int] = set()
+    batches = [[(f"s{n}", 1, [(n, 40 + 20 * turn)]) for n in range(6)] for turn in range(4)]
+    journal = rows_of(batches)
+    for turn, rows in enumerate(journal):
+        if turn == 2:
+            # The process is lost: the next question starts another one.
+            (pid,) = pids
+            os.kill(pid, signal.SIGKILL)
+        parts += keys.take(rows)
+        (worker,) = keys.host._workers.values()
+        assert worker.pid is not None
+        pids.add(worker.pid)
+        keys.host.lay_down("=s1")
+    assert len(pids) == 2
+    for each in keys.host._engines.values():
+        reasoner = each._engine.reasoner
+        assert isinstance(reasoner, ResilientReasoner)
+        assert reasoner.degraded == ""
+    keys.host.close()
+    assert worker.pid is None
+    expected = of_one_engine(deployment, [record_of(row) for rows in journal for row in rows])
+    assert told(_without_notices(merged(parts))) == told(_without_notices(expected))
 
 
 def both_ways(

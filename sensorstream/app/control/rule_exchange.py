@@ -83,11 +83,12 @@ def with_put(deployment: Deployment, ontology: Message | None, rules: Message | 
     stages = deployment.stages
     if ontology is not None:
         stages = tuple(replace(each, deployment=_over(each.deployment, known)) for each in stages)
-    return replace(found, settings=settings, stages=stages)
+    return replace(found, settings=settings, stages=stages, workers=deployment.workers)
 
 
 def _over(deployment: Deployment, ontology: Ontology) -> Deployment:
-    return read_deployment(deployment.settings, ontology, deployment.substitutes)
+    found = read_deployment(deployment.settings, ontology, deployment.substitutes)
+    return replace(found, workers=deployment.workers)
 
 
 class PreparedTakeover:

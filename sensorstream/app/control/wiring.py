@@ -59,6 +59,7 @@ from sensorstream.model.terms import IRI
 from sensorstream.model.timeline import Instant, Timeline
 from sensorstream.model.waits import SilentSource
 from sensorstream.network.budget import Limits
+from sensorstream.reasoning.dl.reasoner_process import Worker
 from sensorstream.reasoning.ontology import Ontology, deployed_ontology
 from sensorstream.reasoning.profiles import DESCRIPTION_LOGIC, check_profile, make_reasoner
 from sensorstream.reasoning.reasoner import Reasoner
@@ -100,7 +101,8 @@ class Deployment:
     are the rules of these, None for a profile that has none. ``put`` is the journal's id of the
     change that put them in force, empty for the files of the settings. ``tables`` are the texts of
     the files that these name (tables, and what RML joins messages with), by paths; see
-    :func:`.table_names`. ``contents`` are those of the files of functions and schemas.
+    :func:`.table_names`. ``contents`` are those of the files of functions and schemas. ``workers``
+    are those of :func:`.make_reasoner`, where the engines of many keys are in one thread.
     """
 
     settings: Settings
@@ -121,6 +123,7 @@ class Deployment:
     shapes: DeployedShapes | None = None
     contents: FileContents = field(default_factory=FileContents)
     stages: tuple[Stage, ...] = ()
+    workers: dict[bytes, Worker] | None = None
 
     @property
     def timeline(self) -> Timeline:
@@ -373,6 +376,7 @@ def reasoner_of(deployment: Deployment) -> Reasoner:
         explain=reasoning.explain,
         rule_set=deployment.rule_set,
         limits=message_limits(deployment.settings.limits, thread_seconds),
+        workers=deployment.workers,
     )
 
 

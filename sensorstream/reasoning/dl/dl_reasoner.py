@@ -151,8 +151,9 @@ class DlReasoner(Limited):
         return change
 
     def close(self) -> None:
-        """End the reasoner's process."""
-        self._worker.close()
+        """End the reasoner's process, unless others share it."""
+        if not self._worker.shared:
+            self._worker.close()
         self._answers = None
 
 

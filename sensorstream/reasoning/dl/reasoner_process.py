@@ -148,8 +148,12 @@ class Worker:
         heap: int = HEAP,
         nice: int = 0,
         clock: Clock | None = None,
+        shared: bool = False,
     ) -> None:
-        """``nice`` lowers the process's priority; see :class:`JavaLimits` for the others."""
+        """``nice`` lowers the process's priority; see :class:`JavaLimits` for the others.
+        ``shared``: reasoners of one thread ask it, and it goes on when one of them ends.
+        """
+        self.shared = shared
         self._load = partial(Served.load, reasoner=reasoner, axioms=axioms.decode())
         self._timeout = timeout
         self._name = {"hermit": "HermiT", "pellet": "Pellet"}.get(reasoner, reasoner)
