@@ -17,7 +17,6 @@ from sensorstream.app.questions.mirrored_window import EngineView, WindowMirror
 from sensorstream.clock import Clock
 from sensorstream.engine.engine import Engine
 from sensorstream.errors import QueryError, Unavailable
-from sensorstream.history.store_reader import StoreReader
 from sensorstream.model.timeline import Timeline
 from sensorstream.processes.fork_once import run_apart
 from sensorstream.settings.settings import Settings
@@ -25,6 +24,7 @@ from sensorstream.settings.settings import Settings
 if TYPE_CHECKING:  # its packages need not be installed; it needs this module
     from sensorstream.app.life.traces import Traces
     from sensorstream.app.questions.engine_questions import EngineQuestions
+    from sensorstream.history.postgres_reader import PostgresReader
 
 _Seen = TypeVar("_Seen")
 _SECONDS: Final = 5.0
@@ -65,7 +65,7 @@ class Handle:
     meters: Metrics
     url: str
     database: Database
-    reader: StoreReader
+    reader: PostgresReader
     engine: Engine
     exchange: Exchange
     pipeline: Pipeline

@@ -68,17 +68,8 @@ def erase(
     outcomes of other messages that name it; and the terms that nothing has any more. A message that
     names others too goes as a whole; what it said of them stays in history. Ontologies and rules
     that name it stay and are only counted: they are no data of the individual, and a restart needs
-    them.
-
-    Args:
-        url: the history's URL, of its writer.
-        folder: the archive's folder.
-        name: the individual.
-        timeline: that of the history.
-        mapped: whether the mapping rules make a statement about the individual of a message; for
-            messages whose statements are not in history.
-        dry: count only.
-        say: is told each step.
+    them. ``mapped`` tells whether the mapping rules make a statement about it of a message, for
+    messages whose statements are not in history. ``dry``: count only. ``say`` is told each step.
 
     Raises:
         HistoryError: a server runs, the database failed, the engines run on Spark, or the

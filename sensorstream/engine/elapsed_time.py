@@ -116,14 +116,9 @@ def elapse(
     with_window: bool = False,
     waiting_only: bool = False,
 ) -> Outcome | None:
-    """Let application time come to ``time``; None: nothing was due.
-
-    Args:
-        core: the engine.
-        entry: the entry that brings the time; names and alert ids derive from its id.
-        time: the new application time.
-        with_window: whether the window moves, too.
-        waiting_only: leave out rules that a message tells when it is their time.
+    """Let application time come to ``time``, by an entry from whose id names and alert ids derive;
+    None: nothing was due. ``waiting_only`` leaves out rules that a message tells when it is their
+    time.
     """
     done: Outcome | None = None
     for number in range(1, _MOST_STEPS + 1):
@@ -141,17 +136,10 @@ def elapse(
 def step(
     core: Core, entry: Message, now: Instant, names: str, late: str, *, with_window: bool
 ) -> Outcome:
-    """Let time come to ``now``, by ``entry``. All or nothing; if it fails, the window and each rule
-    that is due have a turn of their own. The ones that then fail are not tried again: they are
-    passed over.
-
-    Args:
-        core: the engine.
-        entry: the entry of the journal.
-        now: not before the present.
-        names: what new names and alert ids begin with.
-        late: a note for alerts that should have been raised earlier.
-        with_window: whether the window moves, too.
+    """Let time come to ``now``, which is not before the present, by ``entry``. All or nothing; if
+    it fails, the window and each rule that is due have a turn of their own. The ones that then fail
+    are not tried again: they are passed over. New names and alert ids begin with ``names``;
+    ``late`` is a note for alerts that should have been raised earlier.
     """
     before = core.degraded
     outcome = _turn(core, entry, now, names, late, with_window=with_window)

@@ -85,18 +85,13 @@ class Engine(Core):
     def take(
         self, arrived: Event | Arrived | UnmappedMessage, refused: Container[str] = _NONE
     ) -> Outcome:
-        """Take one event in, or the events of one message, and all that waited for them. A message
-        that cannot be taken in (:class:`MessageError`, a reasoner that fails twice, or an internal
-        fault) leaves the knowledge base as it was and comes back as a rejected outcome.
-
-        Args:
-            arrived: an event, or a result of :meth:`.Mapper.map`. It arrives no earlier than the
-                messages and ticks before it.
-            refused: ids of messages that were rejected when they were released, before a restart of
-                this engine: they are rejected again, whatever the reasoner says now.
-
-        Returns:
-            The outcome; ``released`` holds the outcomes of those that waited.
+        """Take one event in, or the events of one message, and all that waited for them; the
+        outcomes of these are in ``released``. It arrives no earlier than the messages and ticks
+        before it. A message that cannot be taken in (:class:`MessageError`, a reasoner that fails
+        twice, or an internal fault) leaves the knowledge base as it was and comes back as a
+        rejected outcome. ``refused`` are ids of messages that were rejected when they were
+        released, before a restart of this engine: they are rejected again, whatever the reasoner
+        says now.
         """
         if isinstance(arrived, Event):
             arrived = Arrived.of(arrived)
@@ -138,11 +133,8 @@ class Engine(Core):
 
     def tick(self, tick: Message, refused: Container[str] = _NONE) -> Outcome:
         """Let time pass without a message: messages that waited for silent sources are released.
-        Load shedding may end, and then the synopses of what was shed enter the window.
-
-        Args:
-            tick: its arrival time is the time, its content that of :meth:`.Dues.tick_content`.
-            refused: as for :meth:`take`.
+        Load shedding may end, and then the synopses of what was shed enter the window. ``tick`` has
+        the time as its arrival, and :meth:`.Dues.tick_content` as its content.
         """
         news = self._weigh(tick, 0)
         self.order.advance(tick.received)
@@ -178,18 +170,14 @@ class Engine(Core):
         present: Instant,
         refused: Container[str] = _NONE,
     ) -> Outcome:
-        """Let time pass as it has passed for all engines whose messages make up one stream.
+        """Let time pass as it has passed for all engines whose messages make up one stream:
+        ``entry`` has its arrival, ``moved`` is application time as messages have brought it to any
+        of the engines, ``present`` the same, or later where all of them are silent.
 
         Where nothing waits for it (:attr:`.Dues.waits`), it changes nothing. Otherwise the oldest
         content of the window leaves it, and rules and queries follow, as if a message without
         content had come. With a lateness, the messages of this engine's own sources decide the
         time, until all of them are silent for longer than ``time.idle``.
-
-        Args:
-            entry: its arrival time is the time.
-            moved: application time, as messages have brought it to any of the engines.
-            present: the same, or later where all of them are silent.
-            refused: as for :meth:`take`.
         """
         if not self.dues.waits.over(entry.received, moved, present):
             return Outcome(entry, Status.ACCEPTED)
@@ -276,11 +264,7 @@ class Engine(Core):
         return self.queries.register(name, text, entry)
 
     def unregister(self, name: str) -> None:
-        """Stop a continuous query; operators that only it used are removed.
-
-        Raises:
-            UnknownQuery: no query has that name.
-        """
+        """Stop a query, and operators only it used; raises UnknownQuery if none has that name."""
         self.queries.unregister(name)
 
     def _weigh(self, message: Message, messages: int) -> Outcome | None:

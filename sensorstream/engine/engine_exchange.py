@@ -91,16 +91,10 @@ def _begin(core: Core, received: Instant | None) -> None:
 
 
 def readmit(core: Core, message: Message, aside: Aside) -> Outcome:
-    """Exchange a reasoner that failed for a new one, which catches up with the window. Statements
-    that were taken in without it and contradict the ontology leave the window for history, message
-    by message in the order of their times. No rule runs.
-
-    Args:
-        message: the journal's entry of this event; its content is empty.
-        aside: the same ontology with the new reasoner.
-
-    Raises:
-        ReasonerError: the new reasoner failed as well; nothing was changed.
+    """Exchange a reasoner that failed for the new one of ``aside``, which catches up with the
+    window. Statements that were taken in without it and contradict the ontology leave the window
+    for history, message by message in the order of their times. No rule runs; ``message`` is the
+    entry of this event. Raises ReasonerError if the new one failed as well; nothing was changed.
     """
     expelled, outcome = _give_way(core, message, aside)
     _exchange(core, aside, message.id, (each.individual for each in outcome.departures))

@@ -285,11 +285,7 @@ class LiveQueries:
         self.lost.append((name, entry, error))
 
     def unregister(self, name: str) -> None:
-        """Stop a query.
-
-        Raises:
-            UnknownQuery: no query has that name.
-        """
+        """Stop a query; raises UnknownQuery if none has that name."""
         if self.stopped.pop(name, None) is not None:
             return
         if name not in self._registered:

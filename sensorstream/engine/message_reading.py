@@ -234,11 +234,7 @@ class TermCheck:
         self._languages: set[str] = set()
 
     def check(self, events: Iterable[Event]) -> None:
-        """Check that all terms of the events are RDF.
-
-        Raises:
-            InvalidTerm: a name or literal is none that RDF has, or stands where it cannot.
-        """
+        """Raise InvalidTerm if a name or literal is none of RDF, or stands where it cannot."""
         iris = self._iris
         if len(iris) > _MOST:
             iris.clear()

@@ -321,13 +321,8 @@ class LoadShedder:
         closed: bool,
         entered: Mapping[Subject, Instant],
     ) -> None:
-        """Remember the shedding of a message.
-
-        Args:
-            shed: what was shed of it, by class.
-            time: its time.
-            closed: the last period's summaries were reported.
-            entered: who entered while shedding, and when the period of that ends.
+        """Remember what a message at a time shed, by class. ``closed``: the last period's summaries
+        were reported. ``entered``: who entered while shedding, and when the period of that ends.
         """
         state = self.state
         for name, end in entered.items():

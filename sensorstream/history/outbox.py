@@ -39,19 +39,12 @@ _KEPT_FOR: Final = timedelta(days=7)
 
 
 class PostgresOutbox:
-    """The outbox. Safe to use from several threads; every method is one transaction.
-
-    See :class:`.Outbox`. All methods raise HistoryError when the database fails.
-    """
+    """An :class:`.Outbox`, which describes the methods; every one is a transaction."""
 
     def __init__(self, database: Engine) -> None:
         self._database = database
 
     def due(self, now: datetime, limit: int, excluding: Collection[str] = ()) -> list[Delivery]:
-        """Up to ``limit`` deliveries whose time has come: some of each receiver, in its order.
-
-        No receiver takes the place of another, however much waits for it.
-        """
         values = {"now": now, "limit": limit, "one": _OF_ONE, "busy": list(excluding)}
         return [_delivery(row) for row in self._rows(_DUE, values)]
 
@@ -66,10 +59,6 @@ class PostgresOutbox:
                 connection.execute(command, {"now": now, "by": by})
 
     def delivered(self, came: Mapping[int, Attempt]) -> None:
-        """Mark deliveries, by id, as received; their receivers do not fail any more.
-
-        Mark many at once: a durable transaction costs more than the marks.
-        """
         values = {
             "ids": list(came),
             "at": [each.at for each in came.values()],

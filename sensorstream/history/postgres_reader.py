@@ -56,7 +56,6 @@ from sensorstream.history.store_reader import (
     Left,
     QuarantineChoice,
     Quarantined,
-    StoreReader,
 )
 from sensorstream.history.store_rows import decoded
 from sensorstream.history.tables import messages, progress
@@ -78,8 +77,11 @@ _Query: TypeAlias = Select[*tuple[Any, ...]]
 _replays: Final = messages.alias()
 
 
-class PostgresReader(StoreReader):
-    """A :class:`.StoreReader` of PostgreSQL; its methods are described there."""
+class PostgresReader:
+    """Messages, alerts and statements of a store. Safe to use from several threads.
+
+    All methods raise :class:`.HistoryError` when the store fails, or exceeds its time limit.
+    """
 
     def __init__(self, database: Engine, timeout: float = 30.0) -> None:
         """``timeout``: seconds that a statement may take."""
@@ -104,6 +106,7 @@ class PostgresReader(StoreReader):
         return [raised_alert(row) for row in self._rows("cannot read the alerts", query, values)]
 
     def quarantined(self, limit: int, chosen: QuarantineChoice = EVERY) -> list[Quarantined]:
+        """Up to ``limit`` messages, newest first, without those replayed or dismissed."""
         columns = [messages.c[each.name] for each in fields(Quarantined) if each.name != "code"]
         query = _of(select(*columns, _CODE.label("code")), chosen)
         query = query.order_by(messages.c.seq.desc()).limit(limit)
@@ -121,6 +124,7 @@ class PostgresReader(StoreReader):
             ]
 
     def choose(self, chosen: QuarantineChoice, limit: int) -> Choice:
+        """Up to ``limit`` of the chosen messages, and the number of all."""
         columns = messages.c
         counting = _of(select(func.count(), func.max(columns.seq)), chosen)
         query = _of(select(columns.seq, columns.id, columns.source), chosen)
@@ -130,6 +134,10 @@ class PostgresReader(StoreReader):
             return Choice(tuple((row.seq, row.id, row.source) for row in rows), count, newest or 0)
 
     def dismiss(self, chosen: QuarantineChoice, limit: int, now: datetime) -> tuple[int, int]:
+        """Take up to ``limit`` messages out of quarantine, oldest first; the journal keeps them.
+
+        Returns the number taken out, and the number of chosen ones that are left.
+        """
         columns = messages.c
         first = _of(select(columns.seq), chosen).order_by(columns.seq).limit(limit)
         change = update(messages).where(columns.seq.in_(first)).values(dismissed_at=now)
@@ -139,11 +147,13 @@ class PostgresReader(StoreReader):
         return gone, max(0, count - gone)
 
     def keep_contradiction(self, id_: str, reason: str, found: Contradiction) -> None:
+        """Store the contradiction that was found for a refused message."""
         change = update(messages).where(messages.c.id == id_)
         with self._limited("cannot write the quarantine") as connection:
             connection.execute(change.values(reason=reason, contradiction=asdict(found)))
 
     def kept_by_origins(self, origins: Collection[str]) -> dict[str, tuple[KeptMessage, bytes]]:
+        """The newest message of each origin in the journal, and the SHA-256 of its content."""
         columns = messages.c
         query = (
             _KEPT.add_columns(func.sha256(columns.content).label("digest"))
@@ -154,19 +164,27 @@ class PostgresReader(StoreReader):
         return {row.origin: (_kept(row), bytes(row.digest)) for row in rows}
 
     def kept_message(self, name: str) -> KeptMessage:
+        """The message with an id; raises UnknownMessage if the journal has none."""
         return _kept(self._one(_KEPT, name))
 
     def replay_of_message(self, name: str) -> str | None:
+        """The id of the message that replaced a quarantined one; None: there is none."""
         query = select(messages.c.id).where(messages.c.origin == origin_of_replay(name))
         return next((row.id for row in self._rows(_JOURNAL, query.limit(1))), None)
 
     def content_of_message(self, name: str) -> bytes:
+        """The original content of a message; raises UnknownMessage if there is none."""
         query = select(messages.c.content).where(messages.c.kind == TakeMessage.kind)
         return bytes(self._one(query, name).content)
 
     def kept_messages(
         self, chosen: QuarantineChoice, limit: int
     ) -> tuple[list[KeptMessage], int | None]:
+        """Up to ``limit`` messages, newest first, and the ``seq`` before which others may be.
+
+        Words are looked for in the newest :data:`SEARCHED` messages, and :data:`SEARCHED_BYTES`
+        bytes, of those chosen by the rest.
+        """
         rest = None
         with self._limited(_JOURNAL) as connection:
             if chosen.words:
@@ -176,6 +194,10 @@ class PostgresReader(StoreReader):
         return found, found[-1].seq if len(found) == limit else rest
 
     def count_messages(self, chosen: QuarantineChoice, most: int) -> CountedMessages:
+        """The numbers of chosen messages, in about ``most`` parts of the time.
+
+        Only the newest :data:`COUNTED` are looked at; with words as many as a search looks at.
+        """
         columns = messages.c
         at = func.floor(func.extract("epoch", columns.received_at))
         looked, oldest = SEARCHED if chosen.words else COUNTED, None
@@ -189,7 +211,7 @@ class PostgresReader(StoreReader):
                 oldest = datetime.fromtimestamp(int(first), UTC)
             begin = chosen.since.timestamp() if chosen.since and rest is None else float(first)
             end = chosen.until.timestamp() if chosen.until else float(last) + 1
-            width = _round_seconds((end - begin) / most)
+            width = next((each for each in _ROUND if each >= (end - begin) / most), _ROUND[-1])
             part = func.floor(at / width).label("part")
             query = select(part, columns.status, func.count()).group_by(part, columns.status)
             rows = connection.execute(_whole(query, chosen).order_by(part)).all()
@@ -197,25 +219,30 @@ class PostgresReader(StoreReader):
         return CountedMessages(width, tuple(counts), oldest)
 
     def left_for_history(self, message: KeptMessage, names: Collection[str]) -> Left:
+        """The traces of a message in history about some individuals."""
         told = {"names": [each.removeprefix("_:") for each in names], "seq": message.seq}
         with self._limited("cannot read the statements") as connection:
             row = connection.execute(_LEFT, told).one()
         return record(Left, row)
 
     def alerts_before(self, limit: int, seq: int | None = None) -> list[RaisedAlert]:
+        """Up to ``limit`` alerts, newest first, with a number below ``seq``."""
         values = {"before": seq, "limit": limit}
         where = f"a.seq < coalesce(:before, {2**63 - 1}) order by a.seq desc limit :limit"
         return self._alerts(where, values)
 
     def alerts_after(self, limit: int, seq: int) -> list[RaisedAlert]:
+        """Up to ``limit`` alerts, oldest first, with a number above ``seq``."""
         values = {"after": seq, "limit": limit}
         return self._alerts("a.seq > :after order by a.seq limit :limit", values)
 
     def alerts_named(self, ids: Collection[str]) -> list[RaisedAlert]:
+        """The alerts with some ids, oldest first."""
         where = "a.id = any(cast(:ids as text[])) order by a.seq"
         return self._alerts(where, {"ids": list(ids)})
 
     def alerts_of_rules(self, start: Instant | None, end: Instant | None) -> list[RaisedAlert]:
+        """The alerts of rules whose time is in ``[start, end)``, oldest first; None: no bound."""
         where = (
             "a.kind = 'rule' and a.time >= coalesce(:start, a.time) "
             "and (cast(:end as bigint) is null or a.time < :end) order by a.seq"
@@ -223,6 +250,10 @@ class PostgresReader(StoreReader):
         return self._alerts(where, {"start": start, "end": end})
 
     def evidence_of_alert(self, id_: str) -> tuple[RaisedAlert, Evidence | None]:
+        """An alert with the evidence of its rule; None: the system raised it.
+
+        Raises UnknownAlert if there is no alert with this id.
+        """
         for found in self._rows("cannot read an alert", _EVIDENCE, {"id": id_}):
             told = None if found.evidence is None else decoded(found.evidence)
             return raised_alert(found), told
@@ -231,6 +262,11 @@ class PostgresReader(StoreReader):
     def messages_behind(
         self, id_: str, limit: int, after: int = 0
     ) -> tuple[RaisedAlert, list[Behind]]:
+        """An alert and up to ``limit`` messages behind it, in order, with numbers above ``after``.
+
+        They are those that said, or caused, what the alert's rule matched. An alert of the system
+        has the message that raised it. Raises UnknownAlert if there is no alert with this id.
+        """
         raised, _ = self.evidence_of_alert(id_)
         numbers = sorted(map(number_of_message, raised.alert.messages or [raised.alert.message]))
         wanted = [each for each in numbers if each > after][:limit]
@@ -242,9 +278,16 @@ class PostgresReader(StoreReader):
         return raised, [there.get(seq, Behind(seq, None, None, None)) for seq in wanted]
 
     def deliveries_of_alerts(self, ids: Collection[str]) -> list[LoggedDelivery]:
+        """The deliveries of some alerts to webhooks, oldest first."""
         return logged_deliveries(self._database, OF_ALERTS, {"ids": list(ids)})
 
     def latest_values(self, names: Collection[Subject]) -> dict[Subject, list[Latest]]:
+        """The last values of each property of some individuals, as far as they are in history.
+
+        Several values of a property that ended at the same instant are all included. A property
+        without a value among the newest :data:`RECENT` statements of its individual is left out.
+        Raises QueryError if there are more than 100,000 values.
+        """
         found: dict[Subject, list[Latest]] = {}
         kinds = [TermKind.BLANK if isinstance(each, BlankNode) else TermKind.IRI for each in names]
         told = {
@@ -269,6 +312,10 @@ class PostgresReader(StoreReader):
     def last_members(
         self, name: IRI, before: tuple[Instant, int], limit: int
     ) -> Sequence[ClassMember]:
+        """The individuals that had a class, the latest first.
+
+        Only those after ``before``, by ``valid_to`` and ``number``, in that order.
+        """
         told = {"class": name, "valid_to": before[0], "number": before[1], "limit": limit}
         with self._limited("cannot read the members of a class") as connection:
             rows = connection.execute(_MEMBERS, told).all()
@@ -352,10 +399,6 @@ _ROUND: Final = (
     *(1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10_800, 21_600, 43_200),
     *(86_400, 172_800, 604_800, 2_592_000, 31_536_000),
 )
-
-
-def _round_seconds(least: float) -> int:
-    return next((each for each in _ROUND if each >= least), _ROUND[-1])
 
 
 _CONTENT: Final = func.encode(messages.c.content, "escape").collate("C")

@@ -263,19 +263,13 @@ def open_sql(
     live: LiveSource | None = None,
     stop: Stop | None = None,
 ) -> Iterator[SqlStream]:
-    """Answer an SQL query; names without a schema are the views of ``history``.
+    """Answer an SQL query, one statement that returns rows; names without a schema are the views of
+    ``history``, and ``live`` is the present for those of schema ``live``. ``stop`` ends it early.
 
     It runs as the reader (:mod:`sensorstream.history.reader_role`) in a separate read-only
     transaction, that is, on one snapshot. If the server has no reader it runs as the writer, unless
-    that is a superuser.
-
-    Args:
-        url: the history's URL.
-        text: one statement that returns rows.
-        timeout: seconds PostgreSQL may work on it in all. If the rows are not taken for a minute,
-            PostgreSQL ends the transaction.
-        live: the present, for the views of schema ``live``.
-        stop: ends it early.
+    that is a superuser. PostgreSQL may work on it for ``timeout`` seconds in all, and ends the
+    transaction if the rows are not taken for a minute.
 
     Raises:
         QueryError: PostgreSQL refuses the text (with the position), or it would write.

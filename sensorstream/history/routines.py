@@ -83,15 +83,9 @@ def write_effects(
     removals: int,
     durable: bool,
 ) -> WrittenEffects:
-    """Write the common parts of the effects of a group of entries, and move the watermark.
-
-    Args:
-        cursor: of the session, in a transaction or alone.
-        effects: all of them.
-        new: terms whose numbers are not known.
-        numbers: of terms; -1, -2, ... of those in ``new``.
-        removals: the number of removals by others that the writer knows.
-        durable: whether they must be on disk when the transaction ends.
+    """Write the common parts of the effects of a group of entries, and move the watermark. ``new``
+    are the terms whose numbers are not known: -1, -2, ... among ``numbers``. ``removals`` by others
+    are known to the writer. ``durable``: they must be on disk when the transaction ends.
     """
     raised, ended = _in_turns(effects.alerts)
     departed = {each.individual.stay for each in effects.departures}

@@ -206,7 +206,9 @@ def _class_view(schema: Schema, names: Mapping[IRI, str], name: IRI, timeline: T
         **_of_stay(timeline),
         name=term_number(name),
     )
-    applicable = _applicable(schema, name)
+    known, own = schema.object_properties | schema.datatype_properties, schema.properties_of(name)
+    # Everything may have a property without a domain.
+    applicable = sorted(each for each in known if each in own or not schema.domains(each))
     if applicable:
         columns = {each: _value(schema, each) for each in applicable}
         values = _query(
@@ -274,13 +276,6 @@ def _property_view(schema: Schema, view: str, name: IRI, timeline: Timeline) -> 
         # A cast value cannot be looked up in an index, this can.
         query.append("expressions", exp.column("number", "s").as_("number"))
     return View(view, query, f"values of property {name}, former ones included")
-
-
-def _applicable(schema: Schema, name: IRI) -> list[IRI]:
-    """The properties that an individual of a class may have, including those without a domain."""
-    known = schema.object_properties | schema.datatype_properties
-    own = schema.properties_of(name)
-    return sorted(each for each in known if each in own or not schema.domains(each))
 
 
 def _value(schema: Schema, name: IRI) -> exp.Expr:

@@ -30,7 +30,6 @@ from sensorstream.history.store_rows import STATEMENTS, STAYS
 from sensorstream.history.term_dictionary import Dictionary
 from sensorstream.history.view_definitions import (
     ENTRY_VIEWS,
-    View,
     numbered_text,
     terms_of,
     view_definitions,
@@ -317,12 +316,11 @@ def _rendered(schema: Schema, timeline: Timeline) -> tuple[tuple[_Rendered, ...]
     """
     definitions = view_definitions(schema, timeline)
     terms = terms_of(definitions)
-    return tuple(map(_render, definitions)), terms
-
-
-def _render(view: View) -> _Rendered:
-    live = None if view.name in ENTRY_VIEWS else _sql(live_query(view.query))
-    return _Rendered(view.name, _sql(view.stored or view.query), view.comment, live)
+    views = []
+    for view in definitions:
+        live = None if view.name in ENTRY_VIEWS else _sql(live_query(view.query))
+        views.append(_Rendered(view.name, _sql(view.stored or view.query), view.comment, live))
+    return tuple(views), terms
 
 
 def _wanted(cursor: extensions.cursor, views: Iterable[_Rendered]) -> dict[str, tuple[str, str]]:

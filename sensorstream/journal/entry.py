@@ -101,19 +101,12 @@ class Entry(ABC):
         return cls(**given)
 
     def check(self, target: Target) -> None:  # noqa: B027 - most may always be accepted
-        """Check that an entry that is not in the journal yet is acceptable now.
-
-        Raises:
-            SensorStreamError: it is not acceptable.
-        """
+        """Raise SensorStreamError unless an entry that is to be written is acceptable now."""
 
     def apply(self, target: Target, record: Record, refused: Container[str]) -> Outcome:
-        """Make the change, if there is one; the entry is in the journal, as ``record``.
-
-        Args:
-            target: the object to change.
-            record: its status is known if the entry is replayed and its effects are stored.
-            refused: ids of messages whose rejection is stored: they are rejected again.
+        """Make the change, if there is one; the entry is in the journal, as ``record``, with a
+        status if it is replayed and its effects are stored. Messages whose ids are ``refused`` are
+        rejected again.
         """
         return Outcome(record.message, Status.ACCEPTED)
 
@@ -139,11 +132,7 @@ class Change(Entry):
 
     @abstractmethod
     def make(self, target: Target, message: Message) -> Outcome:
-        """Make the change.
-
-        Raises:
-            SensorStreamError: the change is not possible; nothing was changed.
-        """
+        """Make the change; if it is not possible, raise SensorStreamError and change nothing."""
 
     def apply(self, target: Target, record: Record, refused: Container[str]) -> Outcome:
         message = record.message

@@ -52,16 +52,9 @@ def stage_name(key: str) -> str:
 
 
 def key_reader(text: str, prefixes: Mapping[str, str], max_depth: int) -> KeyOf:
-    """Make the function that gives the key of an entry.
-
-    Args:
-        text: ``source``, or an XPath 1.0 expression; its first result, as text, is the key. A
-            message that is not well-formed, or has no result, has the empty text.
-        prefixes: namespaces that the expression may use.
-        max_depth: the deepest nesting of elements that is read.
-
-    Raises:
-        SettingsError: the text is not such an expression.
+    """Make the function that gives the key of an entry: its ``source``, or the first result of an
+    XPath 1.0 expression, as text. The key of a message that is not well-formed, is nested deeper
+    than ``max_depth``, or has no result is the empty text. Raises SettingsError for another text.
     """
     if text == SOURCE:
         return _by_source

@@ -37,11 +37,7 @@ def new_record(entry: Entry, seq: int, now: datetime, arrival: Instant) -> Recor
 
 
 def entry_of(record: Record) -> Entry:
-    """The entry of a record of the journal.
-
-    Raises:
-        HistoryError: this version has no such kind of entry.
-    """
+    """The entry of a record; raises HistoryError if this version has no such kind of entry."""
     kind = _BY_NAME.get(record.kind)
     if kind is None:
         raise HistoryError(

@@ -31,11 +31,7 @@ def message_id(seq: int) -> str:
 
 @lru_cache(_REMEMBERED)
 def number_of_message(id_: str) -> int:
-    """The number in the journal of the message with this id.
-
-    Raises:
-        HistoryError: the id is not one of the journal's.
-    """
+    """The number in the journal of a message; raises HistoryError if the id is none of its ids."""
     # Where an entry goes to several engines, its id has a suffix for each.
     digits = id_.removeprefix("m").partition(".")[0]
     if not (digits.isascii() and digits.isdigit()):

@@ -21,11 +21,7 @@ _LONGEST_NAME: Final = 2000
 
 
 def checked_name(name: str) -> str:
-    """The name itself, if a query can have it.
-
-    Raises:
-        QueryError: no query can have this name.
-    """
+    """The name itself; raises QueryError if no query can have it."""
     if not name or len(name) > _LONGEST_NAME or not name.isprintable():
         raise QueryError(
             f"'{name[:40]}' is not a name of a query: expected 1 to {_LONGEST_NAME} "
@@ -105,11 +101,7 @@ class RemoveQuery(Change):
     by: str = ""
 
     def check(self, target: Target) -> None:
-        """Check that there is such a query.
-
-        Raises:
-            UnknownQuery: there is no query of this name.
-        """
+        """Raise UnknownQuery unless there is a query of this name."""
         if not target.engine.queries.knows(self.name):
             raise UnknownQuery(f"there is no query '{self.name}'")
 

@@ -38,12 +38,7 @@ class _Takeover(Change):
             raise
 
     def fails_now(self, target: Target, record: Record, error: SensorStreamError) -> None:
-        """Stop the replay, unless the window contradicts the ontology: later entries need the
-        takeover.
-
-        Raises:
-            SensorStreamError: ``error``.
-        """
+        """Raise ``error`` unless the window contradicts the ontology, which later entries need."""
         if not isinstance(error, Inconsistent):
             raise error
         # The base class by name: super() fails in a class that slots=True has created anew.
@@ -95,11 +90,8 @@ class PutRules(_Takeover):
         return cls(told["files"], source, told["tables"], told["found"])
 
     def fails_now(self, target: Target, record: Record, error: SensorStreamError) -> None:
-        """Keep the present files if a start had found these, since the ontology may have been
-        edited too.
-
-        Raises:
-            SensorStreamError: ``error``, for rules that were put.
+        """Raise ``error`` for rules that were put. If a start had found them, keep the present
+        files, since the ontology may have been edited too.
         """
         kind = Change if self.found else _Takeover
         kind.fails_now(self, target, record, error)

@@ -36,7 +36,6 @@ _FUNCTION: Final = "urn:sensorstream:function:"
 _TERMS_ONLY: Final = named(Trait.OF_TERM)
 _TRUE: Final = to_oxigraph(Literal("true", f"{XSD}boolean"))
 _FALSE: Final = to_oxigraph(Literal("false", f"{XSD}boolean"))
-_TERMS: Final = 100_000
 
 Function: TypeAlias = Callable[..., OxigraphTerm | None]
 Results: TypeAlias = ox.QuerySolutions | ox.QueryBoolean | ox.QueryTriples

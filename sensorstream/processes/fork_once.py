@@ -51,19 +51,13 @@ def run_apart(
     setting: str,
     quiet: Callable[[], AbstractContextManager[None]] = nullcontext,
 ) -> T:
-    """The result of ``work``, or its exception; both must be picklable.
+    """The result of ``work``, which changes nothing outside itself, or its exception; both must be
+    picklable. ``what`` is done, and ``setting`` the name of the limit, for errors. The process is
+    forked within ``quiet``, so that what the work reads does not change just then; the work itself
+    is done afterwards.
 
-    Args:
-        work: changes nothing outside itself.
-        seconds: of processor time that it may take: on a busy machine it may last longer.
-        what: what is done, for errors.
-        setting: the name of the limit, for errors.
-        quiet: the process is forked within it, so that what the work reads does not change just
-            then. The work itself is done afterwards.
-
-    Raises:
-        Overrun: it takes longer, more than :data:`MEMORY`, or gives back more than
-            :data:`MOST_OUTPUT`.
+    Raises Overrun if it takes more ``seconds`` of processor time (on a busy machine it may last
+    longer), more than :data:`MEMORY`, or gives back more than :data:`MOST_OUTPUT`.
     """
     try:
         try:
@@ -95,11 +89,7 @@ class ForkTurns:
         self._what = what
 
     def turn(self) -> AbstractContextManager[None]:
-        """A block that may fork.
-
-        Raises:
-            Busy: others took too long.
-        """
+        """A block that may fork; raises Busy if others took too long."""
         refusal = Busy(f"{self._what}: too many ask at once: ask again later")
         return held(self._free, self._seconds, refusal)
 

@@ -78,11 +78,7 @@ class Forks(Child):
         return f"the process that answers questions to {self._subject}"
 
     def tell(self, message: object) -> None:
-        """Tell the process something, for all questions that are begun later.
-
-        Raises:
-            Unavailable: the process has ended.
-        """
+        """Tell the process something for later questions; raises Unavailable if it has ended."""
         self._put(Tell(message))
 
     def begin(self, question: object, limits: QuestionLimits) -> OpenQuestion:

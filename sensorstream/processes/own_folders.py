@@ -57,11 +57,7 @@ def locked_file(path: Path) -> Iterator[None]:
 
 
 def lock_folder(folder: Path) -> int:
-    """Open a folder and lock it.
-
-    Raises:
-        BlockingIOError: another process has locked it.
-    """
+    """Open a folder and lock it; raises BlockingIOError if another process has locked it."""
     opened = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
     try:
         fcntl.flock(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)

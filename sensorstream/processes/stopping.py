@@ -21,11 +21,7 @@ class Stop:
         """The reason why it was ended; None: it was not."""
 
     def check(self) -> None:
-        """Do nothing, unless it was ended.
-
-        Raises:
-            SensorStreamError: the reason.
-        """
+        """Raise the reason if it was ended."""
         if self.reason is not None:
             raise self.reason
 

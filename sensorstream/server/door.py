@@ -123,9 +123,9 @@ _END: Final = {"type": "http.response.body", "body": b"", "more_body": False}
 
 
 class _Visit:
-    """What one request sends, within its limit, and gets, with its name. HEAD is asked as GET, and
-    gets the header alone: an answer without an end, such as an event stream, learns that its client
-    has left.
+    """A request: what it sends, within its limit, and gets, with its name. HEAD is asked as GET,
+    and gets the header alone: an answer without an end, such as an event stream, learns that its
+    client has left.
     """
 
     def __init__(self, receive: Receive, send: Send, name: bytes, *, head: bool) -> None:

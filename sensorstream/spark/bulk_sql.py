@@ -142,16 +142,10 @@ def run_spark_sql(
 ) -> SqlResult:
     """Start Spark, answer one query of PostgreSQL's SQL over history, stop Spark.
 
-    Args:
-        place: the history; every executor must reach it.
-        text: one SELECT; names without a schema are the views of ``history``.
-        schema: the ontology's, from which the views are made.
-        timeline: the deployment's.
-        at: Spark's master and settings.
-        timeout: seconds that PostgreSQL may take to plan the query.
-        row_limit: the most rows returned.
-        output: a folder or an address for the executors to write all rows to; then the result is
-            one row that has it, and their number.
+    ``text`` is one SELECT; names without a schema are the views of ``history``, made for
+    ``schema``. PostgreSQL may take ``timeout`` seconds to plan it. Every executor must reach
+    ``place``; with ``output``, a folder or an address, they write all rows there, and the result is
+    one row that has it, and their number.
 
     Raises:
         QueryError: PostgreSQL refuses the text, Spark would answer it otherwise, or cannot.

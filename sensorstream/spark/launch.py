@@ -70,15 +70,9 @@ def spark_session(
     configuration: Mapping[str, str] = MappingProxyType({}),
     classes: Path | None = None,
 ) -> Iterator[SparkSession]:
-    """Start Spark, and stop it at the end; about six seconds for a local one.
-
-    Args:
-        at: the master, ``local[*]`` or a cluster's ``spark://host:port``, and the user's settings.
-        configuration: further settings of Spark.
-        classes: a file that the JVM makes of its classes when it ends (:mod:`.class_cache`).
-
-    Raises:
-        SparkError: Spark does not start, or this process has a session already.
+    """Start Spark, and stop it at the end; about six seconds for a local one. ``configuration`` are
+    settings beside the user's, ``classes`` a file that the JVM makes of its classes when it ends
+    (:mod:`.class_cache`). Raises SparkError if it does not start, or this process has a session.
     """
     if at.master.startswith("sc://"):
         raise SparkError(

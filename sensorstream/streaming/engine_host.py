@@ -179,10 +179,8 @@ def _records(chunks: Sequence[bytes]) -> list[Record]:
 
 
 def deployment_of(task: HostTask) -> Deployment:
-    """The deployment of a task.
-
-    Raises:
-        SensorStreamError: a file of the deployment is not valid, or versions differ.
+    """The deployment of a task; raises SensorStreamError if files are not valid, or versions
+    differ.
     """
     for name, here in installed_versions().items():
         if here != (expected := task.versions[name]):

@@ -24,16 +24,8 @@ _LOCK: Final = "lock"
 
 
 class HostClient:
-    """A connection to the host of one partition; starts the host if there is none.
-
-    Args:
-        folder: holds the sockets of the query's hosts on this machine; made if it is not there,
-            in the system's place for temporary files if its own is not there.
-        partition: the number of the partition.
-        task: the task of a new host.
-
-    Raises:
-        SparkError: a host does not start.
+    """A connection to the host of one partition; starts the host with its task if there is none,
+    and makes the folder of the sockets if need be. Raises SparkError if a host does not start.
     """
 
     def __init__(self, folder: Path, partition: int, task: HostTask) -> None:
@@ -87,12 +79,8 @@ class HostClient:
 
 
 def start_hosts(folder: Path, task: HostTask, leader: int) -> None:
-    """Start the process that the hosts of a machine are forks of; returns before it has started.
-
-    Args:
-        folder: for the sockets.
-        task: the task of the hosts.
-        leader: the process whose end ends it.
+    """Start the process that the hosts of a machine are forks of, with the sockets in ``folder``;
+    returns before it has started. The end of the process ``leader`` ends it.
     """
     # It waits here for those that want a host already.
     with listening_at(folder / _PARENT) as listening:

@@ -80,11 +80,7 @@ class Controls:
         """The last entry of time that is not kept."""
 
     def know(self, upto: int) -> None:
-        """Read the entries up to a number.
-
-        Raises:
-            HistoryError: the journal cannot be read.
-        """
+        """Read the entries up to a number; raises HistoryError if the journal cannot be read."""
         if upto <= self._known:
             return
         for each in self._read(self._known, upto, (*CONTROLS, TIME, ASK)):
@@ -116,11 +112,7 @@ class Controls:
         self._changes.append(replace(change, status=None))
 
     def begin(self, deployment: Deployment, upto: int) -> None:
-        """Know that a deployment is in force after an entry.
-
-        Raises:
-            HistoryError: the journal cannot be read.
-        """
+        """Know that a deployment is in force after an entry; raises as :meth:`know`."""
         self.know(upto)
         self._deployments[self._numbers(upto)] = deployment
 
@@ -158,11 +150,7 @@ class Controls:
         return [e for e in _between(self._changes, 0, upto) if e.kind not in TAKEOVERS]
 
     def between(self, after: int, upto: int) -> Sequence[Record]:
-        """The entries with ``after < seq <= upto``, in order.
-
-        Raises:
-            HistoryError: the journal cannot be read.
-        """
+        """The entries with ``after < seq <= upto``, in order; raises as :meth:`know`."""
         times = _between(self._times, after, upto)
         if after < self._forgotten:
             times = [*self._read(after, min(upto, self._forgotten), (TIME,)), *times]
@@ -407,11 +395,7 @@ class KeyedEngine:
             yield record, outcome, record.seq in own
 
     def _check_skipped(self, record: Record) -> None:
-        """Check that an entry can be skipped by one engine: what all go on with cannot.
-
-        Raises:
-            SparkError: it cannot.
-        """
+        """Raise SparkError for an entry that all engines go on with, so that one cannot skip it."""
         if record.kind in TAKEOVERS:
             raise SparkError(
                 f"entry {record.seq} ({record.kind}) ends the process of the engine of "

@@ -42,10 +42,8 @@ def with_source(settings: Settings, text: str) -> Settings:
 
 
 def read_by_now(settings: Settings) -> bool:
-    """Whether the input of a folder has taken all files that are there.
-
-    Raises:
-        SettingsError: the source has no end.
+    """Whether the input of a folder has taken all files that are there; raises SettingsError for an
+    input without an end.
     """
     for each in settings.inputs:
         options = each.options

@@ -70,11 +70,7 @@ class HistorySink:
     stages: Sequence[Stage] = ()
 
     def __call__(self, frame: DataFrame, batch: int) -> None:
-        """Write a batch; called by Spark for each.
-
-        Raises:
-            HistoryError: nothing was written.
-        """
+        """Write a batch; called by Spark for each. Raises HistoryError if nothing was written."""
         # A million objects come and go without circles; collections would look at all of them.
         gc.disable()
         try:
@@ -136,14 +132,8 @@ _LOOK: Final = 0.1
 
 class RunningStream(Attempts):
     """A pipeline that runs. Where the history was lost it begins again with the last batch, as a
-    restart does: the engines, their reader and the writer may all have met the loss.
-
-    Args:
-        store: the writer of the history.
-        begin: begins to write into a store.
-        reopen: opens the store again.
-        figures: those of the last batch.
-        end: while this file is there, no batch begins.
+    restart does: the engines, their reader and the writer may all have met the loss. While the file
+    ``end`` is there, no batch begins.
     """
 
     def __init__(
@@ -216,14 +206,9 @@ class RunningStream(Attempts):
 def running_stream(
     settings: Settings, url: str, told: Told, partitions: int | None = None
 ) -> Iterator[RunningStream]:
-    """Start Spark and the pipeline, over the history at ``url``; it ends with the block.
-
-    Args:
-        settings: those of the deployment, whose files are sent to the executors.
-        url: every executor must reach it.
-        told: see :data:`Told`.
-        partitions: into how many parts the keys are divided from now on; None: as before, at first
-            as many as there are cores.
+    """Start Spark and the pipeline, over the history at ``url``, which every executor must reach;
+    it ends with the block. From now on the keys are divided into ``partitions``; None: as before,
+    at first into as many as there are cores.
 
     Raises:
         SettingsError, LanguageError, OntologyError: the deployment is not valid; or
@@ -260,7 +245,10 @@ def running_stream(
             start_hosts(sockets, task, os.getpid())
         with ThreadPoolExecutor(1) as thread:
             shown = thread.submit(_show_views, url, settings, deployment.ontology.schema)
-            at = replace(settings.spark, master=_patient(settings.spark.master))
+            # On one machine Spark gives up at a worker's first end by default.
+            tries = rf"local[\1,{_ATTEMPTS}]"
+            master = re.sub(r"^local\[(\d+|\*)\]$", tries, settings.spark.master)
+            at = replace(settings.spark, master=master)
             folder = settings.pipeline.folder
             files = isinstance(folder, Path) or folder.startswith("file:")
             configuration = {**_CONFIGURATION, **(_OF_FILES if files else {})}
@@ -290,11 +278,7 @@ def running_stream(
 
 
 def await_executor(spark: SparkSession, master: str, seconds: float) -> None:
-    """Wait for the first executor of a cluster.
-
-    Raises:
-        SparkError: there is none after so many seconds.
-    """
+    """Wait for the first executor of a cluster; raises SparkError after so many seconds without."""
     members = spark.sparkContext._jsc.sc().getExecutorMemoryStatus  # noqa: SLF001
     end = monotonic() + seconds
     # The driver is one of them.
@@ -305,11 +289,6 @@ def await_executor(spark: SparkSession, master: str, seconds: float) -> None:
                 "a free core and the memory of spark.executor.memory (1g by default)"
             )
         sleep(_LOOK)
-
-
-def _patient(master: str) -> str:
-    """Allow retries on one machine, where Spark gives up at a worker's first end by default."""
-    return re.sub(r"^local\[(\d+|\*)\]$", rf"local[\1,{_ATTEMPTS}]", master)
 
 
 def topics_of(settings: Settings) -> dict[str, KafkaInput]:

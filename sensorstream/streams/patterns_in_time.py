@@ -237,8 +237,10 @@ def _check_form(query: Query) -> None:
             "in time has none: leave the clause out, or write REPORT EVERY with a length of time",
             part=query.report,
         )
-    if isinstance(form, algebra.Construct):
-        _check_template(form.template)
+    if isinstance(form, algebra.Construct) and not all(
+        isinstance(each.predicate, Variable | str) for each in form.template
+    ):
+        raise UnsupportedQuery("CONSTRUCT: a property path is not a triple")
 
 
 def _in_time(window: algebra.WindowDefinition) -> str:
@@ -255,9 +257,3 @@ def _in_time(window: algebra.WindowDefinition) -> str:
         f"{read}, and FILTER(getDURATION() < {length}) in the group of all that must happen "
         "within that time"
     )
-
-
-def _check_template(template: Sequence[TriplePattern]) -> None:
-    for each in template:
-        if not isinstance(each.predicate, Variable | str):
-            raise UnsupportedQuery("CONSTRUCT: a property path is not a triple")

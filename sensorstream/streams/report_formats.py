@@ -112,11 +112,7 @@ def format_of(name: str, data: Mapping[str, Any]) -> ReportFormat:
 
 
 def check_format(name: str, query: str, form: str) -> None:
-    """Check that reports of a query of a form can be written in a format.
-
-    Raises:
-        QueryError: they cannot.
-    """
+    """Raise QueryError unless reports of a query of a form can be written in a format."""
     content = _CONTENTS.get(form, "graph")
     fitting = [each for each, told in REPORT_FORMATS.items() if content in told.contents]
     if name in REPORT_FORMATS and name not in fitting:

@@ -43,6 +43,7 @@ from sensorstream.history.asking.checked_question import (
 )
 from sensorstream.history.asking.query_answer import Answer, GraphAnswer, Solutions
 from sensorstream.history.asking.query_run import AskRows
+from sensorstream.history.postgres_reader import PostgresReader
 from sensorstream.history.read_only_sql import AnswerColumn, SqlResult, SqlStream
 from sensorstream.history.store_reader import (
     EVERY,
@@ -52,7 +53,6 @@ from sensorstream.history.store_reader import (
     KeptMessage,
     QuarantineChoice,
     Quarantined,
-    StoreReader,
 )
 from sensorstream.kb.graph_index import KnowledgeBase, Origin
 from sensorstream.mapping.xml_document import parse_document
@@ -256,7 +256,7 @@ class MemoryApplication(Application):
         self.kb = KnowledgeBase()
         self.received: list[Message] = []
         self.kept: list[RaisedAlert] = []
-        self.reader = cast(StoreReader, MemoryReader(self.kept))
+        self.reader = cast(PostgresReader, MemoryReader(self.kept))
         self.webhooks = ListedWebhooks()
         self.incidents = OneIncident()
         self.rulebook = MemoryRulebook()

@@ -43,7 +43,7 @@ from sensorstream.app.life.entry_queue import WaitingEntry
 from sensorstream.clock import counter_start
 from sensorstream.engine.outcome import Outcome
 from sensorstream.errors import SensorStreamError, SettingsError, shortened
-from sensorstream.history.store_reader import StoreReader
+from sensorstream.history.postgres_reader import PostgresReader
 from sensorstream.journal.message import TakeMessage
 from sensorstream.journal.records import Record
 from sensorstream.logs import trace_facts, without_secrets
@@ -93,7 +93,7 @@ class Traces:
     ``deployment`` is its name, ``reader`` looks up messages of before the start.
     """
 
-    def __init__(self, settings: TraceSettings, deployment: str, reader: StoreReader) -> None:
+    def __init__(self, settings: TraceSettings, deployment: str, reader: PostgresReader) -> None:
         """Connect nothing yet; raises SettingsError if a setting cannot be used."""
         if settings.share > 1:
             raise SettingsError(f"traces.share: expected 0 to 1, not {settings.share:g}")

@@ -220,7 +220,7 @@ class CrossChecks:
         return found
 
     def _windows(self) -> Iterator[tuple[str, Mapping[Triple, Origin]]]:
-        """Whose windows can be compared, as text, and all that is known there with its graphs."""
+        """The engines with windows to compare, as text, and all known there with its graphs."""
         app, keys = self._app, [""]
         if not app.here:
             with opened(app.url, "cannot read the keys of the engines") as cursor:

@@ -67,19 +67,12 @@ def read_question(
     default_graphs: Sequence[str] = (),
     named_graphs: Sequence[str] = (),
 ) -> CheckedQuestion:
-    """Read a query over history.
+    """Read a query over history: SELECT, ASK, CONSTRUCT or DESCRIBE, perhaps with AT or DURING.
+    ``at`` and ``during`` (``start/end``) are the same as these; ``default_graphs`` and
+    ``named_graphs`` stand instead of FROM and FROM NAMED, as the SPARQL Protocol has it.
 
-    Args:
-        text: SELECT, ASK, CONSTRUCT or DESCRIBE, perhaps with AT or DURING.
-        timeline: how times are written.
-        at: the same as AT in the text.
-        during: the same as DURING, as ``start/end``.
-        default_graphs: instead of FROM, as the SPARQL Protocol has it.
-        named_graphs: instead of FROM NAMED.
-
-    Raises:
-        QueryError: not SPARQL 1.1, or a part of it that history cannot answer, with the place; a
-            time that is not of the time line; more than one valid time.
+    Raises QueryError if it is not SPARQL 1.1, or a part of it that history cannot answer, with the
+    place; for a time that is not of the time line; and for more than one valid time.
     """
     parsed = read_query(text, start=Position("query", 1, 1), most_tokens=MOST_TOKENS)
     check_answerable(parsed, history=True)

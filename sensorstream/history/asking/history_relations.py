@@ -52,13 +52,9 @@ _MARKS: Final = {
 def scope_of(
     time: AtInstant | Interval | None, ids: Mapping[Term, Id], *, live: bool, beside: bool = True
 ) -> QueryRelations:
-    """The relations of a query; the default graph is the union of all.
-
-    Args:
-        time: when a statement must have held; None: ever.
-        ids: of the query's constants.
-        live: whether the temporary tables with the present window are read too.
-        beside: as in :class:`.QueryRelations`.
+    """The relations of a query with these constants, of the time when a statement must have held
+    (None: ever); the default graph is the union of all. ``live``: the temporary tables with the
+    present window are read too. ``beside``: as in :class:`.QueryRelations`.
     """
     named = {graph: _union(_parts(graph, time, live=live)) for graph in HISTORY_GRAPHS}
     default = _union([_statements(time), *([_statements(time, live=True)] if live else ())])

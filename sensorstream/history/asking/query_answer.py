@@ -56,11 +56,7 @@ def answer_now(query: ContinuousQuery) -> Answer:
 
 
 def kept(answer: Answer, most: int) -> Answer:
-    """An answer with all its rows, which other processes can read.
-
-    Raises:
-        Overrun: they are more than ``most``.
-    """
+    """An answer with all rows, which other processes can read; raises Overrun above ``most``."""
     match answer:
         case Solutions(variables, rows):
             found = limited([list(rows)], most)

@@ -31,6 +31,7 @@ from sensorstream.processes.fork_once import run_apart
 from sensorstream.sparql import algebra
 from sensorstream.sparql.algebra import Expression, Pattern, Query, TriplePattern, Variable
 from sensorstream.sparql.extensions import beyond_sql
+from sensorstream.sparql.variable_scope import conjuncts
 from sensorstream.sparql.walk import (
     children,
     nodes,
@@ -122,7 +123,7 @@ class _SplitQuery:
                 )
             case algebra.Filter(condition, inner) if beyond_sql(inner) is None:
                 here, there = list[Expression](), list[Expression]()
-                for each in _conjuncts(condition):
+                for each in conjuncts(condition):
                     (there if beyond_sql(each) is None else here).append(each)
                 if there:
                     inner = algebra.Filter(reduce(algebra.And, there), inner)
@@ -209,11 +210,3 @@ def _blocks(block: algebra.BGP) -> list[Pattern]:
 
 def _place(at: int) -> algebra.Graph:
     return algebra.Graph(IRI(f"{_ROW}of:{at}"), algebra.BGP())
-
-
-def _conjuncts(condition: Expression) -> Iterator[Expression]:
-    if isinstance(condition, algebra.And):
-        yield from _conjuncts(condition.left)
-        yield from _conjuncts(condition.right)
-    else:
-        yield condition

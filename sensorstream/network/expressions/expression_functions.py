@@ -23,7 +23,6 @@ from sensorstream.sparql.functions import (
     FUNCTIONS,
     ROUNDINGS,
     UNREPEATABLE,
-    Function,
     fault_of_pattern,
     iri_function,
 )
@@ -49,6 +48,7 @@ from sensorstream.sparql.values import (
 from sensorstream.sparql.walk import replaced
 
 _Node = TypeVar("_Node")
+_Given = TypeVar("_Given")
 _OWN: Final = [f"<{name}>" for name in EXTENSIONS if not name.startswith(GEOF)]
 Value: TypeAlias = Callable[[Row], Term | None]
 Truth: TypeAlias = Callable[[Row], bool | None]
@@ -70,7 +70,7 @@ def value_of(expression: Expression, places: Mapping[str, int]) -> Value:
         case Variable(name):
             return _variable(places.get(name))
         case algebra.Or() | algebra.And() | algebra.Not() | algebra.Comparison() | algebra.In():
-            return _truth_value(truth_of(expression, places))
+            return _strict(boolean, truth_of(expression, places))
         case algebra.Call():
             return _call(expression, places)
         case algebra.FunctionCall():
@@ -120,14 +120,6 @@ def _variable(place: int | None) -> Value:
     if place is None:
         return lambda row: None
     return itemgetter(place)
-
-
-def _truth_value(found: Truth) -> Value:
-    def value(row: Row) -> Term | None:
-        result = found(row)
-        return None if result is None else boolean(result)
-
-    return value
 
 
 def _junction(left: Truth, right: Truth, decisive: bool) -> Truth:
@@ -224,10 +216,12 @@ def _named_by_iri(call: algebra.FunctionCall, places: Mapping[str, int]) -> Valu
     return value
 
 
-def _strict(function: Function, argument: Value) -> Value:
+def _strict(
+    function: Callable[[_Given], Term | None], argument: Callable[[Row], _Given | None]
+) -> Value:
     def value(row: Row) -> Term | None:
-        term = argument(row)
-        return None if term is None else function(term)
+        given = argument(row)
+        return None if given is None else function(given)
 
     return value
 

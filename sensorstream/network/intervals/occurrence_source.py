@@ -431,7 +431,7 @@ class OccurrenceSource:
         end: Instant,
     ) -> None:
         streams = self._readers[stratum]
-        of_all = streams[None].of if None in streams else _nobody
+        of_all = streams[None].of if None in streams else lambda _predicate, _object: []
         for ((subject, predicate, object_), start, stream), number in occurrences:
             if stream is None:
                 found = of_all(predicate, object_)
@@ -482,7 +482,3 @@ class OccurrenceSource:
             if each.stream in self._all:
                 self._put(each.triples, each.start, each.end, (each.stream,))
         self._number = latest
-
-
-def _nobody(_predicate: Term, _object: Term) -> _Alike:
-    return []

@@ -60,18 +60,11 @@ class WorkerProcess(Child):
         told: Callable[[SparkProgress], None],
         cancelled: Callable[[], bool],
     ) -> int:
-        """Answer a question into a folder; returns the number of rows.
-
-        Args:
-            question: the text.
-            schema: the ontology's, from which the views are made.
-            folder: exists, and is empty.
-            most_bytes: how large the answer may be.
-            told: gets the progress.
-            cancelled: is asked now and then whether to end.
+        """Answer a question into an empty folder; returns the number of rows. ``told`` gets the
+        progress, ``cancelled`` is asked now and then whether to end.
 
         Raises:
-            QueryError: it cannot be answered, or the answer is too large.
+            QueryError: it cannot be answered, or the answer is larger than ``most_bytes``.
             JobCancelled: it was to end.
             LostJob: the process ended.
             SparkError: Spark does not start or breaks down; the process has ended then.
