@@ -102,10 +102,6 @@ def _show_messages(found: list[dict[str, Any]]) -> None:
     print_table((*columns, "content"), rows)
 
 
-def _show(found: dict[str, Any]) -> None:
-    print_fields({name: found[name] for name in _FIELDS})
-
-
 _add(
     "messages",
     CommandClient.alert_messages,
@@ -129,7 +125,7 @@ _add(
         found, "changes", rows_of("seq", "at", "change", "by", "count", "text")
     ),
 )
-_change = partial(_add, show=_show)
+_change = partial(_add, show=lambda found: print_fields({name: found[name] for name in _FIELDS}))
 _change(
     "show",
     CommandClient.alert,

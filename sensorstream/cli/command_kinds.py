@@ -24,7 +24,6 @@ from sensorstream.cli.options import (
 from sensorstream.cli.terminal import print_json, print_table
 from sensorstream.client.deployment_operations import Kind
 from sensorstream.client.operation import Operation
-from sensorstream.settings.settings import Settings
 from sensorstream.settings.settings_file import load_settings
 
 Function: TypeAlias = Callable[..., Any]
@@ -32,14 +31,6 @@ Subject: TypeAlias = tuple[
     Callable[[Function], Function], Callable[..., AbstractContextManager[Any]]
 ]
 """The subject of a command: the options that give it, and the way to open it."""
-
-
-def _client(config: Path, url: str | None) -> CommandClient:
-    return CommandClient(server_url(url, config))
-
-
-def _settings(config: Path, _url: None) -> AbstractContextManager[Settings]:
-    return nullcontext(load_settings(config))
 
 
 def served(
@@ -50,7 +41,7 @@ def served(
     last: Callable[[Function], Function] | None = None,
     is_first: bool = False,
     fails: Callable[[Any], bool] | None = None,
-    about: Subject = (server_options, _client),
+    about: Subject = (server_options, lambda config, url: CommandClient(server_url(url, config))),
 ) -> Callable[[Function], click.Command]:
     """Make a command of a function; its first argument is a :class:`.CommandClient`, or ``about``.
 
@@ -88,7 +79,9 @@ def served(
     return decorated
 
 
-deployed: Final = partial(served, about=(config_option, _settings))
+deployed: Final = partial(
+    served, about=(config_option, lambda config, _url: nullcontext(load_settings(config)))
+)
 """Like :func:`served`, for a function whose first argument is the deployment's settings."""
 
 

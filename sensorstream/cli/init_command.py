@@ -167,10 +167,8 @@ def make_empty(folder: Path) -> Path:
 
 
 def make_from(folder: Path, samples: Sequence[Path]) -> tuple[Path, list[str]]:
-    """Fill an empty or new folder with a draft for messages, and with a story of them.
-
-    Returns:
-        The path of its settings file, and what to look at: what was guessed and what left out.
+    """Fill an empty or new folder with a draft for messages, and with a story of them. Returns the
+    path of its settings file, and what to look at: what was guessed and what left out.
 
     Raises:
         MalformedMessage: a file is no XML message.

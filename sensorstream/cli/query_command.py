@@ -485,10 +485,10 @@ def start(client: CommandClient, text: str, **how: Any) -> dict[str, Any]:
 
 
 def _show_list(found: list[dict[str, Any]]) -> None:
-    rows = [
-        [each["id"], each["state"], _progress(each), each["rows"], _job_text(each)]
-        for each in found
-    ]
+    rows = []
+    for each in found:
+        text = f"{'plan of ' if each['plan'] else ''}{' '.join(each['text'].split())}"
+        rows.append([each["id"], each["state"], _progress(each), each["rows"], text])
     print_table(("id", "state", "progress", "rows", "text"), rows)
 
 
@@ -537,10 +537,6 @@ def _wait(client: CommandClient, job_id: str) -> None:
             if job["state"] == "running":
                 say("Spark answers" if job["progress"] else "Spark starts", _progress(job))
             time.sleep(_LOOK)
-
-
-def _job_text(job: Mapping[str, Any]) -> str:
-    return f"{'plan of ' if job['plan'] else ''}{' '.join(job['text'].split())}"
 
 
 def _progress(job: Mapping[str, Any]) -> str:

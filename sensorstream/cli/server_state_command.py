@@ -90,7 +90,10 @@ def messages(
         if as_json:
             print_json(told)
         else:
-            rows = [[each["at"], *_by_status(each["counts"])] for each in told["parts"]]
+            rows = [
+                [each["at"], *(str(each["counts"].get(status, "")) for status in _STATUSES)]
+                for each in told["parts"]
+            ]
             print_table(("at", *_STATUSES), rows)
     elif message_id is None:
         found = client.messages(limit, before, **chosen)
@@ -105,10 +108,6 @@ def messages(
     else:
         life = client.message(message_id)
         print_fields({name: _plain(value) for name, value in life.items()})
-
-
-def _by_status(counts: Mapping[str, int]) -> list[str]:
-    return [str(counts.get(each, "")) for each in _STATUSES]
 
 
 def _plain(value: object) -> str:

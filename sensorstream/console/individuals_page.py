@@ -70,7 +70,9 @@ def _property(row: Row) -> Piece:
 def _value(row: Row) -> Piece:
     value = str(row["object"])
     if value.startswith(("http://", "https://", "urn:")) and " " not in value:
-        return named(value, _page_of_value(str(row["predicate"]), value))
+        is_class = str(row["predicate"]) == TYPE
+        page = page_addresses.members if is_class else page_addresses.individual
+        return named(value, page(value))
     if row["number"] is not None:
         return Piece(number(value), value)
     return Piece(value if len(value) <= _LONG else f"{value[:_LONG]} …", value)
@@ -578,10 +580,6 @@ def statements_of(found: Mapping[str, Any]) -> Iterator[Row]:
                 "key": f"{property_} {key}",
                 "statement": f"<{found['iri']}> <{property_}> {_written(value)}",
             }
-
-
-def _page_of_value(property_: str, iri: str) -> str:
-    return page_addresses.members(iri) if property_ == TYPE else page_addresses.individual(iri)
 
 
 def _written(value: Mapping[str, Any]) -> str:

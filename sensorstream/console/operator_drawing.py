@@ -453,7 +453,11 @@ class StepButtons:
             self._button("chevron_left", "Previous", lambda: self._go(self._at - 1))
             self._button("chevron_right", "Next", lambda: self._go(self._at + 1))
             self._button("last_page", "Last", lambda: self._go(len(self._steps) - 1))
-            self._timer = ui.timer(_PAUSE, self._advance, active=False)
+            self._timer = ui.timer(
+                _PAUSE,
+                lambda: self._go(0 if self._at + 1 >= len(self._steps) else self._at + 1),
+                active=False,
+            )
             ui.switch("Animate", on_change=lambda event: self._animate(event.value))
             change_button("End the record", self._end, self._notice).props("flat")
         self._where = ui.label().props("role=status")
@@ -466,9 +470,6 @@ class StepButtons:
 
     def _animate(self, is_on: bool) -> None:
         self._timer.active = is_on
-
-    def _advance(self) -> None:
-        self._go(0 if self._at + 1 >= len(self._steps) else self._at + 1)
 
     async def read(self, time: str | None = None, operator: str | None = None) -> None:
         """Read the last instants, and show the step with a time and an operator, or the first."""

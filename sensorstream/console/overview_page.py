@@ -48,10 +48,6 @@ _LEVELS: Final = ("", "good", "warned", "bad")
 """The states of a stage, from unknown to the worst, as classes of the style sheet."""
 
 
-def _fine(value: float) -> str:
-    return ""
-
-
 def _above(limit: float, level: str = "warned") -> Callable[[float], str]:
     """The level of values above a limit."""
     return lambda value: level if value > limit else ""
@@ -66,7 +62,7 @@ class Figure:
     value: _Value
     leads: str
     """The address of the page that shows more."""
-    level: Callable[[float], str] = _fine
+    level: Callable[[float], str] = lambda _: ""
     """``warned`` or ``bad`` for a value that needs somebody's attention."""
     is_rare: bool = False
     """Whether it is shown only if it is not zero."""
@@ -85,11 +81,6 @@ class ShownStage:
     """Whether it stands below the way, and receives from the stage above it."""
     is_rare: bool = False
     """Whether it is shown only if the server knows its first figure."""
-
-
-def _listed(status: str) -> str:
-    page = page_addresses.QUARANTINE if status in KEPT else page_addresses.MESSAGES
-    return page_addresses.address(page.path, status=status)
 
 
 def _of_now(value: Callable[[Figures], float | None]) -> _Value:
@@ -135,8 +126,10 @@ def _phase(phase: str) -> _Value:
 
 
 def _status(status: str, *, is_rare: bool = True) -> Figure:
+    page = page_addresses.QUARANTINE if status in KEPT else page_addresses.MESSAGES
     value = _gauge("messages_total", status=status)
-    return Figure(STATES[status], "", value, _listed(status), is_rare=is_rare)
+    leads = page_addresses.address(page.path, status=status)
+    return Figure(STATES[status], "", value, leads, is_rare=is_rare)
 
 
 def _count(name: str, label: str, counts: Callable[[float], bool]) -> _Value:

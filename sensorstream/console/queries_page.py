@@ -255,7 +255,9 @@ class _Results:
         except RunsOnSpark:
             # Each key has operators of its own, but all have a result together.
             return True
-        before, self._given = self._given, given_by(graph)
+        # The changes that each operator has given out: without new ones the result stays the same.
+        before = self._given
+        self._given = [(each["id"], each["added"], each["removed"]) for each in graph["nodes"]]
         return graph["anew"] is not None or before != self._given
 
     async def put(self, text: str, media_type: str) -> None:
@@ -277,11 +279,6 @@ class _Results:
             except SensorStreamError:
                 pass
             await asyncio.sleep(_PAUSE)
-
-
-def given_by(graph: Mapping[str, Any]) -> list[tuple[int, int, int]]:
-    """The changes that each operator has given out: without new ones the result stays the same."""
-    return [(each["id"], each["added"], each["removed"]) for each in graph["nodes"]]
 
 
 def lines_of(

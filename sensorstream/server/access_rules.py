@@ -43,9 +43,8 @@ class AccessRule:
 
 
 NO_UPDATE: Final = "updates are refused: the cache changes by messages and rules only"
-_OPEN: Final = AccessRule(())
 _NEEDS: Final[Mapping[Needs, AccessRule]] = {
-    "nothing": _OPEN,
+    "nothing": AccessRule(()),
     "ingest": AccessRule((Role.INGEST,)),
     "read": AccessRule((Role.QUERY,)),
     "ask": AccessRule((Role.QUERY,), AuditTrace.QUESTION),

@@ -54,8 +54,10 @@ class ClientTurns:
         except asyncio.CancelledError:
             if not given.cancelled():
                 self.give_back(client)
-            elif given in self._waiting.get(client, ()):
-                self._forget(client, given)
+            elif given in (waiting := self._waiting.get(client, deque())):
+                waiting.remove(given)
+                if not waiting:
+                    del self._waiting[client]
             raise
 
     def give_back(self, client: str) -> None:
@@ -79,12 +81,6 @@ class ClientTurns:
 
     def _may(self, client: str) -> bool:
         return self._held[client] < self.most - self._held.total()
-
-    def _forget(self, client: str, given: asyncio.Future[None]) -> None:
-        waiting = self._waiting[client]
-        waiting.remove(given)
-        if not waiting:
-            del self._waiting[client]
 
 
 _PATIENCE: Final = 10.0

@@ -32,8 +32,6 @@ from sensorstream.server.addresses import EVERY, KnownSites, SharedAnswers, chec
 from sensorstream.server.problems import http_problem, refusal, respond, unexpected
 from sensorstream.server.rest.messages_routes import take
 
-ACCEPTED: Final = {"Accept-Encoding": "gzip"}
-"""The header that tells a client which codings are understood (RFC 9110, section 12.5.3)."""
 _GZIP: Final = 16 + zlib.MAX_WBITS
 _MEMBERS: Final = 64
 """The most members of a gzip file: the rest of a piece is copied for each."""
@@ -58,7 +56,11 @@ class Inflating:
         try:
             while piece and len(found) < most:
                 if self._member.eof:
-                    self._next_member()
+                    self._members += 1
+                    if self._members > _MEMBERS:
+                        told = f"the body has over {_MEMBERS} gzip files: expected one"
+                        raise HTTPException(400, told)
+                    self._member = zlib.decompressobj(_GZIP)
                 found += self._member.decompress(piece, most - len(found))
                 piece = self._member.unused_data
         except zlib.error as error:
@@ -76,31 +78,19 @@ class Inflating:
         if self._fed and not self._member.eof:
             raise HTTPException(400, "the body breaks off: expected the rest of the gzip file")
 
-    def _next_member(self) -> None:
-        self._members += 1
-        if self._members > _MEMBERS:
-            raise HTTPException(400, f"the body has over {_MEMBERS} gzip files: expected one")
-        self._member = zlib.decompressobj(_GZIP)
 
-
-def coding_of(scope: Scope) -> str:
-    """The content coding of a request's body; "": it has none.
+def is_compressed(scope: Scope) -> bool:
+    """Whether a body has a content coding: gzip.
 
     Raises:
-        HTTPException: it is not understood.
+        HTTPException: it has one that is not understood.
     """
     told = ", ".join(Headers(scope=scope).getlist("content-encoding")).strip().lower()
-    if told in ("", "identity"):
-        return ""
-    if told in ("gzip", "x-gzip"):
-        return "gzip"
-    raise HTTPException(415, f"Content-Encoding '{told}': expected gzip, or none", ACCEPTED)
-
-
-def without_coding(scope: Scope) -> Scope:
-    """The same request, with the headers of a body that was sent as it is."""
-    gone = (b"content-encoding", b"content-length")
-    return {**scope, "headers": [each for each in scope["headers"] if each[0].lower() not in gone]}
+    if told not in ("", "identity", "gzip", "x-gzip"):
+        # RFC 9110, section 12.5.3.
+        accepted = {"Accept-Encoding": "gzip"}
+        raise HTTPException(415, f"Content-Encoding '{told}': expected gzip, or none", accepted)
+    return told.endswith("gzip")
 
 
 _CLOSE: Final = {"connection": "close"}
@@ -123,9 +113,9 @@ _END: Final = {"type": "http.response.body", "body": b"", "more_body": False}
 
 
 class _Visit:
-    """A request: what it sends, within its limit, and gets, with its name. HEAD is asked as GET,
-    and gets the header alone: an answer without an end, such as an event stream, learns that its
-    client has left.
+    """The body of one request, within its limit, and its answer, with its name. HEAD is asked as
+    GET, and gets the header alone: an answer without an end, such as an event stream, learns that
+    its client has left.
     """
 
     def __init__(self, receive: Receive, send: Send, name: bytes, *, head: bool) -> None:
@@ -148,9 +138,11 @@ class _Visit:
         """
         self._limit = limit
         fields = dict(reversed(scope["headers"]))
-        if b"content-encoding" in fields and coding_of(scope):
+        if b"content-encoding" in fields and is_compressed(scope):
             self._inflating = Inflating()
-            scope = without_coding(scope)
+            gone = (b"content-encoding", b"content-length")
+            left = [each for each in scope["headers"] if each[0].lower() not in gone]
+            scope = {**scope, "headers": left}
         announced = fields.get(b"content-length", b"0")
         if announced.isdigit() and int(announced) > limit:
             raise self._too_large()
@@ -252,14 +244,9 @@ class _Answers:
         child.observe(perf_counter() - begun)
 
 
-_BATCH_FACTOR: Final = 16
-_ESCAPING_FACTOR: Final = 6  # "&" becomes "&quot;" at worst
-_ENVELOPE_BYTES: Final = 65_536
 _ENCODED: Final = (b"/queries/", b"/individuals/")
 """Paths that stay percent-encoded: their names may be IRIs with slashes."""
 _EXPOSED: Final = ("Location", "Retry-After", "SensorStream-Origin", "ETag", HEADER, BATCH)
-
-
 _SOURCE: Final = re.compile(rb"(?:source=([\w.-]{1,200}))?")
 _UNUSUAL: Final = frozenset(
     {b"content-encoding", b"transfer-encoding", b"expect", b"upgrade", b"origin"}
@@ -281,7 +268,8 @@ class Door:
     def __init__(self, application: Application, host: str) -> None:
         told = application.settings.server
         largest = told.max_message_bytes
-        batch, envelope = _BATCH_FACTOR * largest, _ESCAPING_FACTOR * largest + _ENVELOPE_BYTES
+        # In an envelope "&" becomes "&quot;" at worst.
+        batch, envelope = 16 * largest, 6 * largest + 65_536
         self._largest = largest
         self._limits = {
             **dict.fromkeys(("/messages/batch", "/ontology", "/rules"), batch),
@@ -382,8 +370,7 @@ class Door:
         try:
             scope = visit.limit(scope, self._limits.get(scope["path"], self._largest))
         except HTTPException as error:
-            problem = http_problem(error.status_code, error.detail)
-            await respond(problem, error.headers)(scope, receive, send)
+            await refusal(error)(scope, receive, send)
         else:
             await self._guard.let_in(self._answer, scope, receive, send)
 
@@ -401,7 +388,5 @@ class Door:
         source = ((found and found[1]) or b"rest").decode()
         try:
             return await take(self._application, request, source, body)
-        except SensorStreamError as error:
+        except (SensorStreamError, HTTPException) as error:
             return refusal(error)
-        except HTTPException as error:
-            return respond(http_problem(error.status_code, error.detail), error.headers)

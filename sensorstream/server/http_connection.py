@@ -12,7 +12,6 @@ import json
 import resource
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from enum import Enum, auto
 from http import HTTPStatus
 from typing import Any, Final, Protocol
@@ -39,21 +38,13 @@ _SPARE: Final = 32
 
 
 class Connection(Protocol):
-    """The part of :class:`.protocol.Guarded` that is used here."""
+    """The part of :class:`Guarded` that is used here."""
 
     def check(self, now: float) -> None:
         """End it if it has taken too long; ``now`` is the event loop's time."""
 
     def give_way(self) -> None:
         """Close it: it has no request, and another one needs the place."""
-
-
-@dataclass(frozen=True, slots=True)
-class ConnectionAdmission:
-    """Whether a new connection may stay; if not ``whole``, only to ask for health."""
-
-    stays: bool
-    whole: bool
 
 
 class _Places:
@@ -123,16 +114,16 @@ class Connections:
     def __len__(self) -> int:
         return len(self._places) + len(self._spare)
 
-    def enter(self, connection: Connection, peer: str) -> ConnectionAdmission:
-        """A new connection from an address, which waits for its first request."""
+    def enter(self, connection: Connection, peer: str) -> tuple[bool, bool]:
+        """A new connection from an address, which waits for its first request. Returns whether it
+        may stay, and whether it may ask for more than health.
+        """
         client, shares = client_of(peer), not is_in(peer, self._proxies)
-        if self._room(self._places, self._limit, client if shares else None):
-            self._places.add(connection, client)
-            return ConnectionAdmission(stays=True, whole=True)
-        if self._room(self._spare, _SPARE, client if shares else None):
-            self._spare.add(connection, client)
-            return ConnectionAdmission(stays=True, whole=False)
-        return ConnectionAdmission(stays=False, whole=False)
+        for places, limit in ((self._places, self._limit), (self._spare, _SPARE)):
+            if self._room(places, limit, client if shares else None):
+                places.add(connection, client)
+                return True, places is self._places
+        return False, False
 
     def begins(self, connection: Connection) -> None:
         """Record that a connection has sent the header of a request."""
@@ -251,9 +242,8 @@ class Guarded(HttpToolsProtocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
         self._since = self.loop.time()
-        admission = self._connections.enter(self, peer_of(transport))
-        self._whole = admission.whole
-        if not admission.stays:
+        stays, self._whole = self._connections.enter(self, peer_of(transport))
+        if not stays:
             self._refuse(_busy())
 
     def connection_lost(self, exc: Exception | None) -> None:

@@ -84,7 +84,8 @@ class Handshake(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         self._transport = transport
-        if self._connections.enter(self, peer_of(transport)).stays:
+        stays, _ = self._connections.enter(self, peer_of(transport))
+        if stays:
             # The bytes are for the handshake, which begins when the loop comes to it.
             transport.pause_reading()
             self._task = self._loop.create_task(self._shake(transport))
@@ -215,16 +216,13 @@ class Server(_Listening):
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
+        # Of the pages: plain HTTP, in their folder.
+        state, folder = self.lifespan.state, str(self._console.interface)
         server = await asyncio.get_running_loop().create_unix_server(
-            self._speak, str(self._console.interface)
+            lambda: Guarded(self.config, server_state=self.server_state, app_state=state), folder
         )
         self.servers.append(server)
         self._on_ready()
-
-    def _speak(self) -> asyncio.Protocol:
-        """A connection of the pages: plain HTTP, in their folder."""
-        state = self.lifespan.state
-        return Guarded(self.config, server_state=self.server_state, app_state=state)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """End questions and event streams, let running requests end, stop listening."""

@@ -55,16 +55,9 @@ def routed(
     **told: Any,
 ) -> Callable[[Endpoint], Endpoint]:
     """Make the function answer an operation of the table, or one written as its method and path.
-
-    Args:
-        routes: to which it is added.
-        operation: which it answers.
-        summary: a few words of it.
-        answer: the model of the JSON that the function makes itself.
-        types: the media types of its answer.
-        body: those of the request that the function reads itself, as OpenAPI describes them.
-        headers: what it reads of the header, in the same form.
-        told: further arguments of FastAPI.
+    ``answer`` is the model of the JSON that it makes itself, and ``types`` are the media types of
+    its answer; what it reads itself of the body and the header, OpenAPI describes by ``body`` and
+    ``headers``. ``told`` are further arguments of FastAPI.
     """
     named = operation if isinstance(operation, str) else f"{operation.method} {operation.path}"
     method, path = named.split(" ")

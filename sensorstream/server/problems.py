@@ -207,8 +207,10 @@ def respond(
     )
 
 
-def refusal(error: SensorStreamError) -> JSONResponse:
-    """The answer to a request that met an error of ours, and how to go on (RFC 6750, section 3)."""
+def refusal(error: SensorStreamError | HTTPException) -> JSONResponse:
+    """The answer to a request that met an error, and how to go on (RFC 6750, section 3)."""
+    if isinstance(error, HTTPException):
+        return respond(http_problem(error.status_code, error.detail), error.headers)
     problem = problem_of(error)
     headers = {}
     if later := _later(error, problem):
@@ -246,8 +248,7 @@ def install(app: FastAPI, refused_method: Callable[[str], Response]) -> None:
     async def http(request: Request, error: HTTPException) -> Response:
         if error.status_code == 405:
             return refused_method(request.scope["path"])
-        detail = error.detail if error.detail != HTTPStatus(error.status_code).phrase else ""
-        return respond(http_problem(error.status_code, detail), error.headers)
+        return refusal(error)
 
     @app.exception_handler(RequestValidationError)
     async def invalid(request: Request, error: RequestValidationError) -> JSONResponse:

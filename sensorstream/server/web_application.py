@@ -14,7 +14,6 @@ from anyio import CapacityLimiter
 from fastapi import FastAPI, Request, Response
 from fastapi.openapi.docs import get_swagger_ui_html
 from fastapi.responses import HTMLResponse, RedirectResponse
-from fastapi.routing import APIRoute
 from fastapi.staticfiles import StaticFiles
 from starlette.applications import Starlette
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -110,10 +109,6 @@ def _policy_of(page: str) -> str:
     return _POLICY + " ".join(("; script-src 'self'", *hashes))
 
 
-def _operation_id(route: APIRoute) -> str:
-    return "_".join((*map(str, route.tags[:1]), route.name))
-
-
 def create_app(
     application: Application,
     host: str | None = None,
@@ -131,7 +126,7 @@ def create_app(
         openapi_url=None,
         docs_url=None,
         redoc_url=None,
-        generate_unique_id_function=_operation_id,
+        generate_unique_id_function=lambda route: "_".join((*map(str, route.tags[:1]), route.name)),
         responses={"default": _PROBLEM},
     )
     app.issuer = application.settings.http.issuer

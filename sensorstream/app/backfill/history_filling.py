@@ -136,17 +136,10 @@ def backfill(
     """Map all documents of a folder and store what they say in history; safe beside a server.
 
     Each content is stored once, however often and in whatever file it comes. A call that is broken
-    off goes on at the next one.
-
-    Args:
-        url: the history's URL, of its writer.
-        folder: the documents, see :func:`.documents`.
-        settings: those of the deployment.
-        source: the source of the documents.
-        tell: gets each document that is not taken.
-        advance: gets the number of documents done since the last call.
-        processes: how many map, without Spark; see :func:`.map_in_processes`.
-        on_spark: map in Spark's executors instead; see :func:`.map_on_spark`.
+    off goes on at the next one. The ``url`` is that of the history's writer. ``tell`` gets each
+    document that is not taken, ``advance`` the number of documents done since the last call.
+    ``processes`` map, see :func:`.map_in_processes`, or Spark's executors, see
+    :func:`.map_on_spark`.
 
     Raises:
         ArchiveError: there is no such folder.

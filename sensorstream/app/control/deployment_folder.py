@@ -66,13 +66,8 @@ def check_query_files(
     names_only: bool = False,
 ) -> Found:
     """Check queries by themselves, and rules over time together with the others of their folders.
-
-    Args:
-        files: to check.
-        schema: the names of the ontology.
-        line: how times are written, ``datetime`` or ``integer``.
-        unsaved: texts that count instead of those on disk.
-        names_only: queries and rules must not describe classes; see :func:`.check_named`.
+    ``unsaved`` are texts that count instead of those on disk; ``names_only``: queries and rules
+    must not describe classes; see :func:`.check_named`.
     """
     found = Found()
     texts = unsaved or {}

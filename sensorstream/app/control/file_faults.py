@@ -114,17 +114,13 @@ def _check_sql(question: HistoryQuery, line: Timeline) -> None:
         # Whether it is an interval depends on the moment.
         for each in ends:
             if isinstance(each, str):
-                _check_time(each, line)
+                try:
+                    line.instant(each)
+                except TermError as error:
+                    raise QueryError(error.message) from None
         parsed = replace(parsed, meaning=replace(parsed.meaning, valid_time=None))
     asked = sql_question(question_before(parsed, line, _MOMENT))
     compile_query(asked.query, scope_of(asked.time, {}, live=True))
-
-
-def _check_time(text: str, line: Timeline) -> None:
-    try:
-        line.instant(text)
-    except TermError as error:
-        raise QueryError(error.message) from None
 
 
 _PROFILES: Final = frozenset({"plain", "hermit", "pellet"})

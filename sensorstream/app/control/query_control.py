@@ -165,14 +165,9 @@ class Queries:
         self, name: str, text: str, by: str = "", match: Match = None, *, found: bool = False
     ) -> QueryView:
         """Start a query, instead of the one of this name if there is one. If the new one cannot
-        start, the present one goes on, as does a query that has this text.
-
-        Args:
-            name: of the query.
-            text: of the query; a name in it is ignored.
-            by: who puts it.
-            match: whether the change is wanted, told the digest of the present text, or None.
-            found: whether what it finds at its start raises its alerts.
+        start, the present one goes on, as does a query that has this text; a name in it is ignored.
+        ``match`` is whether the change is wanted, told the digest of the present text, or None;
+        ``found``, whether what it finds at its start raises its alerts.
 
         Raises:
             QueryError, UnsupportedQuery, Overrun, QueryConflict, Busy, Unavailable: see
@@ -203,10 +198,8 @@ class Queries:
             return self._trials.query(self._app.deployment, checked_name(name), text)
 
     def remove(self, name: str, by: str = "", match: Match = None) -> str:
-        """Stop a query; ``by`` is who wants it, ``match`` as in :meth:`put`.
-
-        Returns:
-            The journal's id of the change.
+        """Stop a query; ``by`` is who wants it, ``match`` as in :meth:`put`. Returns the id of the
+        entry.
         """
         with self._changing:
             if match is not None:
@@ -253,14 +246,11 @@ class Queries:
         """
         if key is not None:
             return self._of_one(results_of, name, key)
-        here = self._results(name)
-        found = self._app.asked(results_of, {"name": name}, key, lambda: here)
-        return here if self._app.here else joined(found, here)
-
-    def _results(self, name: str) -> Answer:
         budget = self._app.engine.queries.processor.network.budget
         with self.locked(name) as running, self._slow_reads.turn(name), budget.alone():
-            return answer_now(running)
+            here = answer_now(running)
+        found = self._app.asked(results_of, {"name": name}, key, lambda: here)
+        return here if self._app.here else joined(found, here)
 
     def reports(self, query: QueryView, after: int | None) -> tuple[int, Sequence[EngineReport]]:
         """A number, and the next kept reports of a registration after it: ``after``; None: later

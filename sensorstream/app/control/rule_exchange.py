@@ -363,14 +363,12 @@ class Exchange:
         change: Callable[[Mapping[str, str]], Mapping[str, str]],
         by: str,
     ) -> Outcome | None:
-        """Put other rule files in force; returns when they are in force and on disk.
+        """Put other rule files in force; returns when they are in force and on disk: the outcome,
+        or None if the texts and the tables are the same.
 
         ``change`` makes the new texts from those in force, both by name; it may raise what speaks
         against it. The files that they name are read anew. The first change also puts what was in
         force before into the journal.
-
-        Returns:
-            The outcome; None: the texts and the tables are the same.
 
         Raises:
             RulesError: there are rule sets without a reasoner of rule sets, or the opposite.
@@ -400,9 +398,7 @@ class Exchange:
 
     def revive(self, pipeline: Pipeline) -> Outcome | None:
         """Replace a reasoner that failed by a new reasoner that has processed the whole window.
-
-        Returns:
-            The outcome; None if a change of the ontology is in progress, which also replaces it.
+        Returns None if a change of the ontology is in progress, which also replaces it.
 
         Raises:
             OntologyError: the new reasoner does not start.

@@ -345,12 +345,7 @@ def checked_name(name: str) -> str:
 
 def check_named(settings: Settings, texts: Mapping[str, str], library: Library) -> None:
     """Check that the files named by rules that were sent lie in the deployment's folder, and that
-    tables are CSV files by their names.
-
-    Args:
-        settings: those of the deployment.
-        texts: of rule files, by name.
-        library: the functions that RML may name.
+    tables are CSV files by their names. ``library`` has the functions that RML may name.
 
     Raises:
         LanguageError: a file lies elsewhere: it might be any file of this machine. Or a text cannot

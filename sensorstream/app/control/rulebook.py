@@ -100,16 +100,9 @@ class Rulebook:
         raise _unknown(name, self._texts())
 
     def put(self, name: str, text: str, by: str, match: Match = None) -> str:
-        """Put one rule file in force, new or instead of the present one.
-
-        Args:
-            name: of the file, which says its language; a new one is applied after all others.
-            text: in the rule language, RML or XSLT.
-            by: who puts it.
-            match: whether the change is wanted, told the digest of the present text, or None.
-
-        Returns:
-            The journal's id of the change that put the present rules.
+        """Put one rule file in force, new or instead of the present one; returns the id of the
+        entry. Its ``name`` says its language; a new one is applied after all others. ``match`` is
+        whether the change is wanted, told the digest of the present text, or None.
 
         Raises:
             RulesError: no rule file can have this name, or a rule set has no reasoner.
@@ -279,15 +272,12 @@ def _unknown(name: str, texts: Mapping[str, str]) -> RulesError:
 
 
 def changed_rules(files: Deployment | str, store: Store) -> PutRules | None:
-    """The entry of a start that finds other rules than the last one; None: the same, or others put.
+    """The entry of a start that finds other rules than the last one in ``files``, see
+    :func:`.read_files`; None: the same, or others put.
 
     The rule sets of the reasoner decide what is inferred from each message, so a start writes them,
     with the other rule files, into the journal: messages from before an edit meet the rules of
     then. Without rule sets nothing is written before something is put.
-
-    Args:
-        files: the result of :func:`.read_files`.
-        store: has the journal.
 
     Raises:
         HistoryError: the journal cannot be read.
@@ -367,12 +357,7 @@ class OntologyControl:
 
     def put(self, content: bytes, media_type: str, by: str = "", match: Match = None) -> str:
         """Put another ontology in force between two messages; returns the id of its entry.
-
-        Args:
-            content: its text.
-            media_type: one of :data:`.MEDIA_TYPES`.
-            by: who puts it.
-            match: whether the change is wanted, told the digest of the present text.
+        ``match`` is whether the change is wanted, told the digest of the present text.
 
         Raises:
             ChangedMeanwhile: ``match`` says no.

@@ -126,12 +126,9 @@ class Webhooks:
     def put(
         self, webhook_id: str, definition: WebhookDefinition, by: str = "", match: Match = None
     ) -> Webhook | None:
-        """Register a webhook by this id, or change the one that has it. It keeps its secret; a new
-        one gets a new secret. ``match`` is whether the change is wanted, told the digest of the
-        present definition, or None.
-
-        Returns:
-            The webhook, if it is new.
+        """Register a webhook by this id, or change the one that has it; returns it if it is new. It
+        keeps its secret; a new one gets a new secret. ``match`` is whether the change is wanted,
+        told the digest of the present definition, or None.
 
         Raises:
             ChangedMeanwhile: ``match`` says no.
@@ -231,10 +228,8 @@ class Webhooks:
         return self.one(webhook_id)
 
     def rotate(self, webhook_id: str, secret: str | None = None) -> tuple[str, datetime]:
-        """Sign with another secret, a new one if the caller gives none.
-
-        Returns:
-            The secret, and until when the old one signs too.
+        """Sign with another secret, a new one if the caller gives none; returns it, and until when
+        the old one signs too.
 
         Raises:
             WebhookError: the secret cannot sign.

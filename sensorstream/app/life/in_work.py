@@ -87,10 +87,8 @@ class InWork:
         self._suspect: tuple[int, ...] | None = None
 
     def open(self) -> Death | None:
-        """Begin to write the file; only the one writer of the history may.
-
-        Returns:
-            The work during which the process before ended; None: there was none.
+        """Begin to write the file; only the one writer of the history may. Returns the work during
+        which the process before ended, if there was any.
 
         Raises:
             HistoryError: the file cannot be written.
@@ -185,17 +183,13 @@ _LONGEST_BEAT: Final = 1.0
 
 
 class Watchdog:
-    """A thread that ends the process when an entry takes far too long, while the context lasts.
+    """A thread that ends the process when an entry takes twice as long as it may, ``seconds``.
 
     A thread can be interrupted neither in C nor in Python that does not want to. So the process
     ends, is started again, and the start counts the entry in work (:func:`.skip_deadly`). C code
     that keeps the interpreter from all other threads, as a regular expression of Python's may,
     keeps it from this one too. Then the processor time that passes makes the system end this
     process, by SIGPROF.
-
-    Args:
-        in_work: the work of the pipeline's thread.
-        seconds: how long an entry may take; after twice as long the process ends.
     """
 
     def __init__(self, in_work: InWork, seconds: float) -> None:

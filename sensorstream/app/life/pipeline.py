@@ -236,13 +236,9 @@ class Pipeline:
         """Accept a message of an input, which has no sender that could get an error. So it enters
         the journal in any case: what :meth:`submit` refuses is quarantined.
 
-        Args:
-            content: the message, XML or not.
-            source: the name of its source.
-            origin: names the message among all that inputs have delivered; empty: nothing does.
-            repeated: whether it may have been delivered before. Then it is looked for in the
-                journal, and the future raises :class:`RepeatedMessage` if it is there.
-            sender: the input.
+        ``origin`` names the message among all that inputs have delivered; empty: nothing does.
+        ``repeated``: it may have been delivered before. Then it is looked for in the journal, and
+        the future raises :class:`RepeatedMessage` if it is there.
         """
         try:
             reading = self._target.mapper.read(content)

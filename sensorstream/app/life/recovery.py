@@ -84,7 +84,7 @@ def recover(
     in_work: InWork | None = None,
     own: Callable[[], Iterable[Entry]] = tuple,
 ) -> int:
-    """Bring a new engine to the journal's end.
+    """Bring a new engine to the journal's end; returns the number of entries processed again.
 
     The checkpoint gives the window and the rules' memory; the journal after it is processed again.
     Effects up to the watermark are stored already and are discarded, later effects are stored now:
@@ -93,19 +93,10 @@ def recover(
     too, even if they arrived long before the watermark. Ignored checkpoints are reported by a
     separate entry, and deleted.
 
-    Args:
-        target: a new engine, and the builder of its successors.
-        store: its journal.
-        start: the result of :func:`find_start` for this store.
-        publish: gets the reports of continuous queries, repeated ones included.
-        now: the present, for the entry.
-        progress: gets the number of processed entries, from time to time.
-        in_work: gets the entry that is being applied.
-        own: makes the entries of this start; called when all others have been processed again, and
-            it is known what was accepted.
-
-    Returns:
-        The number of entries processed again.
+    ``start`` is the result of :func:`find_start` for this store. ``publish`` gets the reports of
+    continuous queries, repeated ones included, ``progress`` the number of processed entries from
+    time to time. ``own`` makes the entries of this start when all others have been processed again,
+    and it is known what was accepted; ``now`` is their time.
 
     Raises:
         HistoryError: the journal cannot be read or the effects not stored.
@@ -265,9 +256,7 @@ def _groups(records: Iterable[Record]) -> Iterator[list[Record]]:
 
 def skip_deadly(death: Death, store: PostgresStore, start: Start, now: datetime) -> bool:
     """Skip the entry in work when the last processes died, if it was the same twice in a row.
-
-    Returns:
-        Whether to stop counting: it is skipped, or the entry is that of another history.
+    Returns whether to stop counting: it is skipped, or the entry is that of another history.
 
     Raises:
         HistoryError: the journal cannot be read or written.
@@ -290,15 +279,9 @@ def skip_deadly(death: Death, store: PostgresStore, start: Start, now: datetime)
 
 
 def skip_entry(seq: int, why: str, store: PostgresStore, start: Start, now: datetime) -> None:
-    """Skip an entry from the next recovery on, and journal that this is so. Effects that are stored
-    in history stay.
-
-    Args:
-        seq: the number of the entry.
-        why: the reason that is kept with it.
-        store: the history, written by nobody else.
-        start: where the next recovery begins.
-        now: the present, for the entry that tells it.
+    """Skip an entry from the next recovery on, and journal that this is so, and why. Effects that
+    are stored in history stay. ``start`` is where the next recovery begins; nobody else writes
+    ``store``.
 
     Raises:
         JournalError: there is no such entry, it is skipped already, or a checkpoint has its

@@ -12,16 +12,10 @@ from sensorstream.errors import SensorStreamError
 
 class RepeatedWork:
     """A thread that works every so many seconds, until it is stopped; a context manager, too. An
-    exception ends only this turn: a :class:`SensorStreamError` is logged as a warning, any other as
-    a fault.
-
-    Args:
-        name: of the thread.
-        work: what is done.
-        every: seconds before each turn, or what gives them.
-        trouble: what the log says of an error, and of a fault.
-        at_once: the first turn waits for nothing.
-        patience: seconds to wait for the end of the thread; None: as long as it takes.
+    exception ends only this turn: the log tells its ``trouble``, a :class:`SensorStreamError` by
+    the first text, as a warning, any other by the second, as a fault. ``at_once``: the first turn
+    waits for nothing. ``patience`` are the seconds to wait for the end of the thread; None: as long
+    as it takes.
     """
 
     def __init__(

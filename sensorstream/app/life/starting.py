@@ -62,13 +62,9 @@ def in_force(
     What was put stays in force until something else is put, whatever the files say by now: they may
     be broken, as far as nothing of them is in force.
 
-    Args:
-        settings: of the deployment.
-        files: the result of :func:`read_files`.
-        store: has the journal.
-        seq: the number of the entry.
-        again: entries after it are processed again: rules of the files count as a start has found
-            them then, not as they are now.
+    ``files`` are the result of :func:`read_files`, ``seq`` is the number of the entry. ``again``:
+    entries after it are processed again: rules of the files count as a start has found them then,
+    not as they are now.
 
     Raises:
         SettingsError: a setting is not valid, or a file that is in force cannot be read.

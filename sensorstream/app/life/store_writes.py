@@ -215,15 +215,11 @@ _PIPELINE = logging.getLogger("sensorstream.app.pipeline")
 
 
 class Checkpoints:
-    """The writer of checkpoints; owned by the pipeline's thread. A fork of this process has the
-    engine's state as it was. Its checkpoint is stored by the pipeline's thread, between two groups.
-
-    Args:
-        seq: the entry whose state is known already.
-        every: how many entries are between two checkpoints; 0: none is written.
-        seconds: how long a fork may take.
-        store: where they are kept; ``settle`` waits until nobody else uses it.
-        read: lets something be called by the pipeline's thread between two groups.
+    """The writer of checkpoints; owned by the pipeline's thread. A fork of this process, which may
+    take so many ``seconds``, has the engine's state as it was. Its checkpoint is stored by the
+    pipeline's thread, between two groups, ``every`` so many entries; 0: none is written. ``seq`` is
+    the entry whose state is known already; ``settle`` of the store waits until nobody else uses it;
+    ``read`` lets something be called between two groups.
     """
 
     def __init__(

@@ -220,7 +220,7 @@ class CrossChecks:
         return found
 
     def _windows(self) -> Iterator[tuple[str, Mapping[Triple, Origin]]]:
-        """The engines with windows to compare, as text, and all known there with its graphs."""
+        """The windows to compare: whose they are, as text, and all that they know, by graphs."""
         app, keys = self._app, [""]
         if not app.here:
             with opened(app.url, "cannot read the keys of the engines") as cursor:

@@ -99,13 +99,9 @@ class EngineQuestions:
     def ask(
         self, question: Question[Any], arguments: Mapping[str, Any], key: str | None, *, one: bool
     ) -> dict[str, Any]:
-        """The answers by the names of their keys: that of ``key``, or of all that hold something.
-
-        Args:
-            question: one of :data:`QUESTIONS`.
-            arguments: ready for JSON.
-            key: the name of the key; None: all, or the only one.
-            one: only one engine can be asked.
+        """The answers by the names of their keys to one of :data:`QUESTIONS`: that of ``key``, or
+        of all that hold something; with ``one`` only one engine can be asked. ``arguments`` are
+        ready for JSON.
 
         Raises:
             RunsOnSpark: there is no such engine, or it has to be named.

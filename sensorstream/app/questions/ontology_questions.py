@@ -36,18 +36,14 @@ _STATIC: Final = (Origin.STATIC, Origin.STATIC_INFERRED)
 def answers(
     queries: Sequence[Query], ontology: Ontology, reasoning: ReasoningSettings, folder: Path
 ) -> Iterator[Answer]:
-    """The answer to each query over an ontology; the reasoner starts once for all.
+    """The answer to each query over an ontology, if :func:`.check_answerable` lets it pass; the
+    reasoner starts once for all.
 
     With HermiT and Pellet: names of classes and properties stand for their meaning, so a variable
     has named individuals, named classes and literals; a class that a query describes by blank nodes
     is asked about by its meaning; and hierarchies, domains, ranges and disjoint classes follow too.
-    With every other profile: the triples of the files, and those that follow.
-
-    Args:
-        queries: checked by :func:`.check_answerable`.
-        ontology: the files.
-        reasoning: the profile, and the limits of its reasoner.
-        folder: where paths of rule sets begin.
+    With every other profile: the triples of the files, and those that follow. Paths of its rule
+    sets begin in ``folder``.
 
     Raises:
         QueryError: a query names a graph, or the profile cannot answer it.

@@ -72,17 +72,12 @@ def rereason(
     dry: bool,
     said: Callable[[Instant], None],
 ) -> Rereasoned:
-    """Compute anew what is inferred in ``[start, end)``, and store the differences.
+    """Compute anew what is inferred in ``[start, end)``, and store the differences, or count them
+    only (``dry``). Nobody else writes to the history.
 
-    Args:
-        url: the history's.
-        deployment: with the ontology in force now.
-        put: whether that was put, and is recorded; else it is that of the settings' files.
-        store: of the history; nobody else writes to it.
-        start: None: from the beginning.
-        end: None: up to the time of the last event, which is the latest that there can be.
-        dry: count only.
-        said: gets the time that it has come to.
+    ``deployment`` has the ontology in force now; ``put``: that was put, and is recorded, else it is
+    that of the settings' files. Without a start it begins at the beginning, without an end it goes
+    up to the time of the last event. ``said`` gets the time that it has come to.
 
     Raises:
         HistoryError: the server did not end cleanly, part of the span is in the archive, or the
@@ -197,12 +192,8 @@ class Corrections:
     def __call__(
         self, span: Span, found: Sequence[HeldStatement], wanted: Sequence[HeldStatement]
     ) -> tuple[list[Ended], list[Ended]]:
-        """The intervals to store and those to delete in a span.
-
-        Args:
-            span: the times that are compared.
-            found: the rows that history has in the span or next to it.
-            wanted: the right intervals within the span.
+        """The intervals to store and those to delete in a span: ``found`` are the rows that history
+        has in the span or next to it, ``wanted`` the right intervals within it.
         """
         there, follows = _by_key(found), _by_key(wanted)
         added: list[Ended] = []

@@ -76,17 +76,11 @@ def what_if(
     end: Instant | None,
     said: Callable[[int, int], None],
 ) -> WhatIf:
-    """Compare the alerts that rules raised with those that they, or others, raise now. Changes of
-    the ontology and queries that the journal has take place as they did. It ends when application
-    time has come to ``end``.
-
-    Args:
-        settings: of the deployment.
-        url: its history's; it is only read.
-        rules: files of semantic rules instead of the deployment's; none: the deployment's own.
-        start: alerts from this time on.
-        end: alerts before this time; None: to the end.
-        said: gets the numbers of processed and of all entries, now and then.
+    """Compare the alerts that rules raised with those that they, or others, raise now, from
+    ``start`` on and before ``end``. Changes of the ontology and queries that the journal has take
+    place as they did. It ends when application time has come to ``end``. The history is only read.
+    ``rules`` are files of semantic rules instead of the deployment's own; ``said`` gets the numbers
+    of processed and of all entries, now and then.
 
     Raises:
         SettingsError: the engines run on Spark, a file is not one of semantic rules, or a setting

@@ -30,7 +30,6 @@ from sensorstream.console.page_visits import mean, read
 from sensorstream.history.open_history import open_history
 from sensorstream.history.read_only_sql import SqlResult
 from sensorstream.model.schema import local_name
-from sensorstream.settings.settings import Settings
 from sensorstream.settings.settings_file import load_settings
 
 _Read = TypeVar("_Read")
@@ -308,8 +307,11 @@ class Scenario:
         out.expect("Congestion" in seen, "what was inferred went along, marked as inferred")
         out.say("The same SQL, in bulk, on Spark over the same history:")
         settings = load_settings(city.config)
-        with out.waiting("starting Spark"):
-            interactive, bulk = self._ask_both(settings, _HISTORY)
+        with out.waiting("starting Spark"), ExitStack() as stack:
+            # Beside the running server.
+            url = open_history(settings.history, stack)
+            interactive = on_history(settings, url, _HISTORY)
+            bulk = on_spark(settings, url, _HISTORY)
         out.expect(bulk == interactive, "Spark answers with the same rows")
 
     def _ask_window_and_history(self, city: RunningDeployment) -> None:
@@ -484,12 +486,6 @@ class Scenario:
         self._output.say(f"{total} messages sent by REST, {rate:.0f} a second, each on disk.")
         self._output.expect(tally.clean, "every message was taken in")
         return tally
-
-    def _ask_both(self, settings: Settings, query: str) -> tuple[SqlResult, SqlResult]:
-        """The answers of PostgreSQL and of Spark, beside the running server."""
-        with ExitStack() as stack:
-            url = open_history(settings.history, stack)
-            return on_history(settings, url, query), on_spark(settings, url, query)
 
 
 def _has(rows: Sequence[Sequence[object]], answer: SqlResult) -> bool:

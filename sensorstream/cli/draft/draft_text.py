@@ -41,13 +41,9 @@ class Draft:
 def draft_of(
     shape: MessageShape, namespaces: Mapping[str | None, str], start: str, name: str
 ) -> Draft:
-    """A draft for messages of a shape.
-
-    Args:
-        shape: that of the sample messages.
-        namespaces: the prefixes of the sample messages; their names are kept where they can be.
-        start: what the IRIs of all classes, properties and individuals begin with.
-        name: how the messages are called in comments.
+    """A draft for sample messages of a shape. Their ``namespaces`` keep their prefixes where they
+    can; ``start`` begins the IRIs of all classes, properties and individuals; ``name`` is how
+    comments call the messages.
     """
     roots = tuple(shape.roots.values())
     plan = plan_of(roots)

@@ -102,13 +102,8 @@ def delivery_messages(
     """Messages in order of time; the same seed gives the same bytes.
 
     The first one says of each road whether it is open. Then come news of roads and questions of
-    agents, some ten seconds apart. An agent asks where to go next from where it stands.
-
-    Args:
-        count: how many messages; None never ends.
-        side: the city is a square of so many times so many places.
-        agents: how many deliver goods.
-        start: the time of the first message, aware.
+    agents, some ten seconds apart. An agent asks where to go next from where it stands. The city is
+    a square of ``side`` times as many places; without a ``count`` the messages never end.
     """
     dice, time = random.Random(seed), start
     city = list(roads(side))

@@ -189,14 +189,9 @@ def city_messages(
     count: int | None = None,
     seed: int = 2678,
 ) -> Iterator[bytes]:
-    """XML messages of traffic, weather and pollution sensors, merged in time order.
-
-    Args:
-        folder: the CityBench folder; without one, observations are made up from ``seed``.
-        start: the first time, aware; by default a morning with congestion in it.
-        end: the end, exclusive; by default three hours after ``start``, or, if ``count`` is given,
-            no limit.
-        count: the most messages to give.
+    """XML messages of traffic, weather and pollution sensors, merged in time order, from ``start``
+    on and before ``end``: by default three hours of a morning with congestion in it, or ``count``
+    messages. Without the CityBench folder, observations are made up from ``seed``.
 
     Raises:
         SimulationError: ``folder`` does not hold the benchmark's streams.

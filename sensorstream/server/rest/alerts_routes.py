@@ -187,7 +187,7 @@ def list_alerts(
     found: Any
     if state is not None:
         found = app.incidents.list(state, limit, before, app.clock.now())
-        data = [_incident(app, each) for each in found]
+        data = [incident_data(each, app.timeline) for each in found]
     else:
         found = app.reader.alerts_before(limit, before)
         data = [_raised(app, each) for each in found]
@@ -267,7 +267,7 @@ async def follow_alerts(
 @routed(routes, Operations.alert, "Look up an alert", IncidentBody)
 def get_alert(app: App, id_: _Alert) -> JSONResponse:
     """The incident that an alert belongs to: its state, and how often it was raised."""
-    return JSONResponse(_incident(app, app.incidents.one(id_, app.clock.now())))
+    return JSONResponse(incident_data(app.incidents.one(id_, app.clock.now()), app.timeline))
 
 
 @routed(routes, Operations.alert_history, "What became of an alert", ChangesBody)
@@ -338,14 +338,10 @@ def _raised(app: Application, raised: RaisedAlert) -> dict[str, Any]:
     return {**alert_data(raised, app.timeline), "seq": raised.seq}
 
 
-def _incident(app: Application, incident: Incident) -> dict[str, Any]:
-    return incident_data(incident, app.timeline)
-
-
 def _done(app: Application, incident: Incident) -> JSONResponse:
     """Tell receivers of the change of an alert, and answer with its state."""
     app.announce()
-    return JSONResponse(_incident(app, incident))
+    return JSONResponse(incident_data(incident, app.timeline))
 
 
 def _changed(app: Application, change: AlertChange) -> dict[str, Any]:

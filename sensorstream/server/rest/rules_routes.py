@@ -34,7 +34,7 @@ from sensorstream.errors import (
     UnknownRules,
 )
 from sensorstream.mapping.rule_report import Explanation
-from sensorstream.model.terms import Triple, statement_text
+from sensorstream.model.terms import statement_text
 from sensorstream.server.negotiation import media_type_of, tagged
 from sensorstream.server.operation_routes import TOLD, App, AskedBody, body_of, routed
 from sensorstream.server.rest.queries_routes import QueryTriedBody
@@ -297,11 +297,9 @@ add_versions(
 _ENCODING: Final = re.compile(r"""\s*<\?xml[^>]*?\sencoding\s*=\s*["']([A-Za-z][\w.-]*)["']""")
 
 
-def _lines(triples: tuple[Triple, ...]) -> list[str]:
-    return list(map(statement_text, triples[:MOST_STATEMENTS]))
-
-
-_Lines: TypeAlias = Annotated[list[str], BeforeValidator(_lines)]
+_Lines: TypeAlias = Annotated[
+    list[str], BeforeValidator(lambda triples: list(map(statement_text, triples[:MOST_STATEMENTS])))
+]
 
 
 class MessageTrialBody(AskedBody):

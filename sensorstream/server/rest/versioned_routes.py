@@ -128,16 +128,10 @@ def add_versions(
     told: tuple[str, str],
     answer: dict[str, Any],
 ) -> None:
-    """Add the operations that list the versions of a resource, and read one of them.
-
-    Args:
-        routes: to which they are added.
-        path: of the resource.
-        what: the resource, such as "a query".
-        versions: those of its sort, and its name among these.
-        named: a dependency that gives the name of the one that is asked for.
-        told: about the list, and about a version.
-        answer: how OpenAPI describes the answer that is a version.
+    """Add the operations that list the versions of a resource, and read one of them. ``what`` it
+    is, such as "a query", and ``told`` about the list and about a version, stand in the
+    description, and so does ``answer``, a version. ``versions`` are those of its sort, and its name
+    among these; ``named`` is a dependency that gives the name of the one that is asked for.
     """
 
     @routes.get(f"{path}/versions", summary=f"List the versions of {what}", description=told[0])

@@ -14,18 +14,16 @@ from sensorstream.app.why.reasons import RuleText
 from sensorstream.client.operations import Operations
 from sensorstream.errors import Position
 from sensorstream.mapping.statement_places import Node
-from sensorstream.model.terms import Term, statement_text
+from sensorstream.model.terms import statement_text
 from sensorstream.server.operation_routes import App, Key, RaisedAlertBody, Time, body_of, routed
 
 routes = APIRouter()
 
 
-def _values(bindings: tuple[tuple[str, Term], ...]) -> dict[str, str]:
-    return {name: value.n3 for name, value in bindings}
-
-
 _Statement: TypeAlias = Annotated[str, BeforeValidator(statement_text)]
-_Values: TypeAlias = Annotated[dict[str, str], BeforeValidator(_values)]
+_Values: TypeAlias = Annotated[
+    dict[str, str], BeforeValidator(lambda bindings: {name: value.n3 for name, value in bindings})
+]
 
 
 class ExpressionBody(BaseModel):
