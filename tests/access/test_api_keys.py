@@ -61,10 +61,7 @@ def test_an_admin_may_do_what_an_operator_may_but_messages_are_apart() -> None:
 
 def test_the_values_of_a_claim_are_mapped_to_roles() -> None:
     assert role_mapping([]) == {each.value: each for each in Role}
-    assert role_mapping(["a=b = admin", "staff=query"]) == {
-        "a=b": Role.ADMIN,
-        "staff": Role.QUERY,
-    }
+    assert role_mapping(["a=b = admin", "staff=query"]) == {"a=b": Role.ADMIN, "staff": Role.QUERY}
     for wrong in ("admin", "= admin", "staff = chief"):
         with pytest.raises(SettingsError, match=r"http\.roles: expected .* not "):
             role_mapping([wrong])

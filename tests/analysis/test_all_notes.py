@@ -147,11 +147,7 @@ def test_a_filter_that_may_hold_needs_no_note(condition: str) -> None:
 
 def test_a_variable_that_no_pattern_binds_is_named() -> None:
     assert told("ASK { ?s ?p ?x FILTER(?y > 1) }") == [
-        (
-            "unbound-variable",
-            16,
-            "?y has no value in this filter: no pattern of its group binds it",
-        )
+        ("unbound-variable", 16, "?y has no value in this filter: no pattern of its group binds it")
     ]
 
 

@@ -15,7 +15,6 @@ import pytest
 from sensorstream.app.application import Application
 from sensorstream.app.cache.cache_messages import CacheQuestion, Formats
 from sensorstream.app.control.wiring import Deployment, read_deployment
-from sensorstream.installation import bundled
 from sensorstream.processes.stopping import Stop
 from sensorstream.settings.settings import (
     HistorySettings,
@@ -26,6 +25,7 @@ from sensorstream.settings.settings import (
     WebhookSettings,
     WindowSettings,
 )
+from tests.tracking_settings import tracking
 
 Open = Callable[[Settings], Application]
 
@@ -33,10 +33,8 @@ Open = Callable[[Settings], Application]
 @pytest.fixture
 def settings(tmp_path: Path, database: str) -> Settings:
     """The tracking ontology and rules over a window of ten, on a database of its own."""
-    return Settings(
-        path=tmp_path / "sensorstream.toml",
-        ontology=OntologySettings((bundled("ontologies") / "tracking.ttl",)),
-        rules=RuleSettings((bundled("mapping_rules") / "tracking.rules",)),
+    return tracking(
+        tmp_path,
         window=WindowSettings(size="10"),
         history=HistorySettings(url=database, checkpoint_every=7),
         webhooks=WebhookSettings(allow=(ip_network("127.0.0.1/32"),)),
@@ -107,11 +105,4 @@ def application(settings: Settings, open_application: Open) -> Application:
 @pytest.fixture(scope="session")
 def deployment() -> Deployment:
     """The tracking deployment, with a window of ten and no database."""
-    return read_deployment(
-        Settings(
-            path=Path("sensorstream.toml"),
-            ontology=OntologySettings((bundled("ontologies") / "tracking.ttl",)),
-            rules=RuleSettings((bundled("mapping_rules") / "tracking.rules",)),
-            window=WindowSettings(size="10"),
-        )
-    )
+    return read_deployment(tracking(Path(), window=WindowSettings(size="10")))

@@ -84,9 +84,7 @@ def test_while_the_clock_is_behind_time_goes_on_at_half_speed(
     ]
 
 
-def test_with_the_clock_set_back_no_message_leaves_the_window_early(
-    settings: Settings,
-) -> None:
+def test_with_the_clock_set_back_no_message_leaves_the_window_early(settings: Settings) -> None:
     rules = settings.path.parent / "people.rules"
     rules.write_text(RULES)
     settings = replace(

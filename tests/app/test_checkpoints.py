@@ -17,19 +17,13 @@ from sensorstream.app.life.recovery import find_start
 from sensorstream.cli.simulation.tracker_messages import tracker_messages
 from sensorstream.engine.checkpoint import dump, load, text_of
 from sensorstream.engine.engine import EngineState
-from sensorstream.installation import bundled
 from sensorstream.journal.notice import ReportDifferences
 from sensorstream.journal.registration import RegisterQuery
 from sensorstream.model.events import Status
-from sensorstream.settings.settings import (
-    OntologySettings,
-    ReasoningSettings,
-    RuleSettings,
-    Settings,
-    WindowSettings,
-)
+from sensorstream.settings.settings import ReasoningSettings, WindowSettings
 from sensorstream.testing import MemoryStore
 from tests.app.pipelines import PEOPLE, WINDOWED, Running, running
+from tests.tracking_settings import tracking
 from tests.waiting import eventually
 
 MESSAGES = [bytes(each) for each in tracker_messages(40)]
@@ -160,11 +154,7 @@ def test_after_one_message_of_any_size_and_any_change_checkpoints_grow_as_the_me
 def wide() -> Deployment:
     """The tracking deployment with room for all of one message."""
     return read_deployment(
-        Settings(
-            path=Path("sensorstream.toml"),
-            ontology=OntologySettings((bundled("ontologies") / "tracking.ttl",)),
-            rules=RuleSettings((bundled("mapping_rules") / "tracking.rules",)),
-            reasoning=ReasoningSettings(profile="plain"),
-            window=WindowSettings(size="1000"),
+        tracking(
+            Path(), reasoning=ReasoningSettings(profile="plain"), window=WindowSettings(size="1000")
         )
     )

@@ -9,22 +9,14 @@ from sensorstream.app.application import Application
 from sensorstream.settings.settings import OntologySettings, RuleSettings, Settings, TimeSettings
 from tests.app.conftest import Open
 from tests.databases import forget_effects
+from tests.engine.sensors import MAPPING, ONTOLOGY
 
-ONTOLOGY = """
-@prefix : <http://example.org/> .
-@prefix owl: <http://www.w3.org/2002/07/owl#> .
-:Sensor a owl:Class . :value a owl:DatatypeProperty .
-"""
-RULES = """
-prefix : <http://example.org/>
-prefix xsd: <http://www.w3.org/2001/XMLSchema#>
-mapping value on message {/m}
-then update individual :{@id} a :Sensor at {@t} ; :value {@v}^^xsd:integer .
-
+HOT = """
 rule hot
 when select { SELECT ?s ?v { ?s :value ?v FILTER(?v > 30) } } becomes true for "10"
 then alert warning "{?s} {?v} {?now}" key "{?s}"
 """
+RULES = MAPPING + HOT
 
 
 def test_a_restart_neither_repeats_nor_loses_a_firing(

@@ -48,11 +48,7 @@ def test_live_statements_are_those_of_the_window(whole: Application) -> None:
         "where not inferred",
     )
     assert found == Counter(
-        (
-            *(term_key(term).text for term in triple),
-            said.time,
-            said.message,
-        )
+        (*(term_key(term).text for term in triple), said.time, said.message)
         for individual in whole.engine.window
         for triple, said in individual.statements.items()
     )

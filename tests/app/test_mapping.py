@@ -72,9 +72,7 @@ def test_a_document_of_bad_messages_is_rejected(application: Application) -> Non
     assert application.window_view(10).individuals == ()
 
 
-def test_a_source_with_a_schema_sends_what_it_says_or_is_refused(
-    application: Application,
-) -> None:
+def test_a_source_with_a_schema_sends_what_it_says_or_is_refused(application: Application) -> None:
     with pytest.raises(InvalidMessage, match="line 1: Element 'Message': The attribute 'time'"):
         application.submit(b"<Message/>", "strict").result(300)
     (kept,) = application.reader.quarantined(10)

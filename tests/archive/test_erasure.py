@@ -295,8 +295,5 @@ def test_a_running_server_is_in_the_way(
     url: str, archived: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("sensorstream.history.effects_writer._PATIENCE", 0.1)
-    with (
-        PostgresStore.open(url, LINE),
-        pytest.raises(HistoryError, match="another process writes"),
-    ):
+    with PostgresStore.open(url, LINE), pytest.raises(HistoryError, match="another process writes"):
         erase(url, archived, GONE, LINE, mapped)

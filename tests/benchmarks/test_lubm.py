@@ -27,9 +27,7 @@ def test_rules_and_the_naive_loop_find_the_same_solutions(stay: bool) -> None:
     assert all(found)
 
 
-def test_other_engines_answer_as_owl2rl_does(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_other_engines_answer_as_owl2rl_does(monkeypatch: pytest.MonkeyPatch) -> None:
     kept = [each for each in peers.PEERS if each[0] in ("reasonable", "Jena, OWLMicro")]
     monkeypatch.setattr(peers, "PEERS", kept)
     # A part of a department: Jena is slow.

@@ -38,13 +38,7 @@ def by_system(rows: list[Row], section: str) -> dict[str, Row]:
 def test_the_sliding_window_is_run_in_every_way_and_all_infer_the_same() -> None:
     rows = sections.sliding(TINY, SIZE, PROFILES)
     found = by_system(rows, SLIDING)
-    assert set(found) == {
-        "plain",
-        "pellet",
-        sections.PAPER,
-        sections.REBUILT,
-        sections.LISTING,
-    }
+    assert set(found) == {"plain", "pellet", sections.PAPER, sections.REBUILT, sections.LISTING}
     # An action holds one of the places, once a window.
     assert found["plain"].checked in {SIZE - 1, SIZE}
     assert found[sections.PAPER].checked == found["plain"].checked

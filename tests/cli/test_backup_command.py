@@ -122,6 +122,17 @@ def test_a_backup_that_is_killed_leaves_nothing_that_the_next_one_does_not_remov
         assert client.send(next(tracker_messages(1, seed=2)))["status"] == "accepted"
 
 
+def pack(tar: tarfile.TarFile, content: dict[str, bytes], told: dict[str, bytes]) -> None:
+    """Write what a backup of this content has, with the digests of what is told."""
+    facts = {"format": 1, "version": "1", "made_at": "", "settings": "s.toml", "archive": ""}
+    digests = {name: hashlib.sha256(each).hexdigest() for name, each in told.items()}
+    whole = json.dumps({**facts, "outside": [], "digests": digests}).encode()
+    for name, each in {"backup.json": whole, **content}.items():
+        head = tarfile.TarInfo(name)
+        head.size = len(each)
+        tar.addfile(head, io.BytesIO(each))
+
+
 def test_a_damaged_backup_changes_nothing(run: Run, tmp_path: Path) -> None:
     file = tmp_path / "backup.tar"
     file.write_bytes(b"nothing")
@@ -131,20 +142,8 @@ def test_a_damaged_backup_changes_nothing(run: Run, tmp_path: Path) -> None:
         pass
     assert "is not a backup" in run("restore", file, tmp_path / "new").stderr
     for name, content in (("deployment/../../evil", b"x"), ("database.dump", b"y")):
-        facts = {
-            "format": 1,
-            "version": "1",
-            "made_at": "",
-            "settings": "s.toml",
-            "archive": "",
-            "outside": [],
-            "digests": {name: hashlib.sha256(b"x").hexdigest()},
-        }
         with tarfile.open(file, "w") as tar:
-            for each, inside in (("backup.json", json.dumps(facts).encode()), (name, content)):
-                head = tarfile.TarInfo(each)
-                head.size = len(inside)
-                tar.addfile(head, io.BytesIO(inside))
+            pack(tar, {name: content}, {name: b"x"})
         told = run("restore", file, tmp_path / "new", status=3)
         assert "is not a whole backup" in told.stderr or "is damaged" in told.stderr
     assert not (tmp_path / "new").exists()
@@ -166,21 +165,9 @@ def test_a_backup_with_anything_that_none_has_is_refused_and_says_what(
     run: Run, tmp_path: Path, kind: str
 ) -> None:
     content = {"deployment/s.toml": b"", "database.dump": b"x", "archive/a": b"y"}
-    facts = {
-        "format": 1,
-        "version": "1",
-        "made_at": "",
-        "settings": "s.toml",
-        "archive": "",
-        "outside": [],
-        "digests": {name: hashlib.sha256(each).hexdigest() for name, each in content.items()},
-    }
     file = tmp_path / "backup.tar"
     with tarfile.open(file, "w") as tar:
-        for name, each in {"backup.json": json.dumps(facts).encode(), **content}.items():
-            head = tarfile.TarInfo(name)
-            head.size = len(each)
-            tar.addfile(head, io.BytesIO(each))
+        pack(tar, content, content)
         hostile = tarfile.TarInfo("archive/b")
         hostile.linkname = "../../evil"
         HOSTILE[kind](hostile)

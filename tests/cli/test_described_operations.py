@@ -201,7 +201,5 @@ def _case(operation: Any, values: Mapping[str, object], body: tuple[str, Any] | 
     if body is not None:
         more = {"media_type": body[0], "body": body[1]}
     return operation.Case(
-        path_parameters=chosen(operation.path_parameters),
-        query=chosen(operation.query),
-        **more,
+        path_parameters=chosen(operation.path_parameters), query=chosen(operation.query), **more
     )

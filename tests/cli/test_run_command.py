@@ -323,11 +323,7 @@ def test_streams_of_c_sparql_are_one_graph_with_the_background(
         ("FROM NAMED <http://x/>", "", "FROM NAMED <http://x/>: expected the name of a --static"),
         ("FROM <http://x/>", "", "FROM <http://x/>: expected the name of a --static file; given"),
         ("", "GRAPH <http://x/> { ?s ?p ?o }", "GRAPH <http://x/>: no such graph; the query has"),
-        (
-            "FROM NAMED <kb.ttl>",
-            "FILTER EXISTS { GRAPH <more.ttl> { ?s ?p ?o } }",
-            "/kb.ttl>\n",
-        ),
+        ("FROM NAMED <kb.ttl>", "FILTER EXISTS { GRAPH <more.ttl> { ?s ?p ?o } }", "/kb.ttl>\n"),
     ],
 )
 @pytest.mark.parametrize("in_time", [False, True])

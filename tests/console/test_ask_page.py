@@ -36,10 +36,7 @@ def test_a_moment_lies_between_the_first_and_the_last() -> None:
 
 def test_numbers_are_lines_over_the_first_other_column() -> None:
     rows = (("http://e.org/a", 1, Decimal("2.5")), ("http://e.org/b", None, Decimal(3)))
-    assert lines_of(("room", "n", "t"), rows) == {
-        "n": [("a", 1.0)],
-        "t": [("a", 2.5), ("b", 3.0)],
-    }
+    assert lines_of(("room", "n", "t"), rows) == {"n": [("a", 1.0)], "t": [("a", 2.5), ("b", 3.0)]}
     assert lines_of(("hour", "n"), ((1, 5), (2, 7))) == {"n": [("1", 5.0), ("2", 7.0)]}
     assert lines_of(("name",), (("a",), ("b",))) == {}
 

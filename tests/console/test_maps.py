@@ -106,11 +106,7 @@ def test_a_way_joins_the_places_above_the_fences() -> None:
         "there": "/console/individual",
         "kind": "fence",
     }
-    assert features(drawn)[1:] == [
-        ("way", [[1, 2], [3, 4]]),
-        ("place", [1, 2]),
-        ("now", [3, 4]),
-    ]
+    assert features(drawn)[1:] == [("way", [[1, 2], [3, 4]]), ("place", [1, 2]), ("now", [3, 4])]
     assert len(drawing(places[:1], is_a_way=True)["features"]) == 1
 
 

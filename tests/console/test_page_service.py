@@ -16,12 +16,7 @@ from starlette.middleware import Middleware
 from sensorstream.client.clients import AsyncClient
 from sensorstream.console.page_addresses import OVERVIEW
 from sensorstream.console.page_routes import site_routes
-from sensorstream.console.page_service import (
-    UNSHOWN,
-    ContentSecurity,
-    build_page,
-    forget_unshown,
-)
+from sensorstream.console.page_service import UNSHOWN, ContentSecurity, build_page, forget_unshown
 from sensorstream.console.page_visits import Visit, page_of
 from sensorstream.server.console_proxy import ConsoleProcess
 

@@ -101,10 +101,7 @@ def test_a_box_has_the_querys_own_words() -> None:
             "?x a :C . ?x l:p ?y",
         ),
         'Filter (?x > "10"^^<http://e.org/integer>) -> ?x': ("FILTER", "(?x > 10)"),
-        "Group by ?x: ?n = SUM(?y), ?.agg1 = COUNT(*)": (
-            "GROUP BY",
-            "?x: ?n = SUM(?y), COUNT(*)",
-        ),
+        "Group by ?x: ?n = SUM(?y), ?.agg1 = COUNT(*)": ("GROUP BY", "?x: ?n = SUM(?y), COUNT(*)"),
         "Filter (?.agg1 > 2)": ("FILTER", "(COUNT(*) > 2)"),
         "LeftJoin on ?x": ("OPTIONAL", "on ?x"),
         "In the scope of its window": ("In the scope of its window", ""),
@@ -118,15 +115,9 @@ def test_a_line_is_a_number_with_the_other_values_of_its_row() -> None:
 
     reports = [report(1, ("a", 2), ("b", 3)), report(2, ("a", 4.5))]
     by_number = [report(1, (70, 2), (0, 3)), report(2, (70, 4))]
-    assert lines_of(by_number, ["room"]) == {
-        "?n 70": [(1, 2.0), (2, 4.0)],
-        "?n 0": [(1, 3.0)],
-    }
+    assert lines_of(by_number, ["room"]) == {"?n 70": [(1, 2.0), (2, 4.0)], "?n 0": [(1, 3.0)]}
     gone = QueryReport("3", "q", 3, "-", Results(("room", "n"), (("a", 9),)))
-    assert lines_of([*reports, gone], []) == {
-        "?n a": [(1, 2.0), (2, 4.5)],
-        "?n b": [(1, 3.0)],
-    }
+    assert lines_of([*reports, gone], []) == {"?n a": [(1, 2.0), (2, 4.5)], "?n b": [(1, 3.0)]}
 
 
 def test_an_address_leads_to_a_step() -> None:

@@ -25,14 +25,7 @@ SINKS = {
 """Methods and functions, and which of their arguments the browser takes for code."""
 NOT_USED = {
     *("markdown", "mermaid", "restructured_text", "chat_message", "interactive_image", "aggrid"),
-    *(
-        "run_javascript",
-        "x_run",
-        "run_grid_method",
-        "run_chart_method",
-        "add_sass",
-        "add_scss",
-    ),
+    *("run_javascript", "x_run", "run_grid_method", "run_chart_method", "add_sass", "add_scss"),
     *("generic_layer", "marker", "tile_layer", "wms_layer", "run_layer_method", "run_map_method"),
     *("scene", "plotly", "matplotlib", "json_editor", "xterm", "anywidget", "teleport"),
 }

@@ -220,10 +220,7 @@ def deployed(deploy: Deploy) -> Callable[[Timeline, str], Deployment]:
     return read
 
 
-@settings(
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
-    max_examples=60,
-)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
 @given(
     streams(),
     st.sampled_from([Timeline.INTEGER, Timeline.DATETIME]),

@@ -11,22 +11,14 @@ from sensorstream.engine.engine import Engine
 from sensorstream.model.events import Message
 from sensorstream.settings.settings import WindowSettings
 from tests.engine import feeding
+from tests.engine.sensors import MAPPING, ONTOLOGY
 
-ONTOLOGY = """
-@prefix : <http://example.org/> .
-@prefix owl: <http://www.w3.org/2002/07/owl#> .
-:Sensor a owl:Class . :value a owl:DatatypeProperty .
-"""
-RULES = """
-prefix : <http://example.org/>
-prefix xsd: <http://www.w3.org/2001/XMLSchema#>
-mapping value on message {/m}
-then update individual :{@id} a :Sensor at {@t} ; :value {@v}^^xsd:integer .
-
+HOT = """
 rule hot
 when select { SELECT ?s { ?s :value ?v FILTER(?v > 30) } } becomes true for "10"
 then alert warning "{?s}" key "{?s}"
 """
+RULES = MAPPING + HOT
 
 
 @pytest.mark.parametrize(

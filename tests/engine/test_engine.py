@@ -312,10 +312,7 @@ moves = st.lists(
 )
 
 
-@settings(
-    max_examples=50,
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
-)
+@settings(max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(moves)
 def test_the_knowledge_base_is_always_what_window_and_ontology_give(
     make: Make, stream: list[tuple[str, int, object, int]]

@@ -253,10 +253,7 @@ def test_an_engine_restored_after_an_exchange_reports_as_one_that_went_on(
     things = PREFIX + "SELECT ?r WHERE { ?r a :Thing }"
     engine = registered(start(deploy(ONTOLOGY, RULES)), things)
     process(engine, message(1, 1, 5))
-    new = deploy(
-        ONTOLOGY + f":Reading <{SUB_CLASS_OF}> :Thing . :Thing a owl:Class .",
-        RULES,
-    )
+    new = deploy(ONTOLOGY + f":Reading <{SUB_CLASS_OF}> :Thing . :Thing a owl:Class .", RULES)
     aside = Aside(new.ontology.triples, reasoner_of(new))
     engine.adopt(aside, new.rules, new.filters, new.shedding, "m0")
     again = start(new)

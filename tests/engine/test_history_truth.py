@@ -424,9 +424,7 @@ def test_what_hermit_inferred_is_in_history_too(folder: Path, profile: str) -> N
     assert rows == {(2, 301, 302), (2, 304, 305)}
 
 
-def test_a_late_update_ends_the_value_before_it_and_is_ended_by_the_one_after(
-    folder: Path,
-) -> None:
+def test_a_late_update_ends_the_value_before_it_and_is_ended_by_the_one_after(folder: Path) -> None:
     watched = Watched(deployment(folder, ONTOLOGY, WINDOWS["individuals"], "plain"))
     for number, (time, value) in enumerate([(300, 1), (302, 3), (301, 2)], 1):
         said, replaces = one("a", value)

@@ -26,12 +26,13 @@ ONTOLOGY = f"""{TURTLE}
 """
 
 
+def fail(self: Worker, islands: list[IslandFacts]) -> list[Types | None]:
+    raise ReasonerError("HermiT gave no answer within 10 s")
+
+
 def test_a_message_about_which_a_question_fails_is_taken_in_with_a_warning_and_an_alert(
     build: Callable[..., Engine], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def fail(self: Worker, islands: list[IslandFacts]) -> list[Types | None]:
-        raise ReasonerError("HermiT gave no answer within 10 s")
-
     (tmp_path / "o.ttl").write_text(ONTOLOGY)
     engine = build(window="landmark", profile="hermit", static=[tmp_path / "o.ttl"])
     monkeypatch.setattr(Worker, "ask", fail)
@@ -55,9 +56,6 @@ def test_a_question_about_the_ontologys_own_individuals_that_fails_does_not_keep
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    def fail(self: Worker, islands: list[IslandFacts]) -> list[Types | None]:
-        raise ReasonerError("HermiT gave no answer within 10 s")
-
     (tmp_path / "o.ttl").write_text(ONTOLOGY + ":i a :A .")
     monkeypatch.setattr(Worker, "ask", fail)
     engine = build(window="landmark", profile="hermit", static=[tmp_path / "o.ttl"])

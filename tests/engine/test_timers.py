@@ -11,18 +11,8 @@ from sensorstream.model.events import Message
 from sensorstream.settings.settings import TimeSettings, WindowSettings
 from tests.engine import feeding
 from tests.engine.conftest import Deploy, Start, Started
+from tests.engine.sensors import MAPPING, ONTOLOGY
 
-ONTOLOGY = """
-@prefix : <http://example.org/> .
-@prefix owl: <http://www.w3.org/2002/07/owl#> .
-:Sensor a owl:Class . :value a owl:DatatypeProperty . :note a owl:DatatypeProperty .
-"""
-HEAD = """
-prefix : <http://example.org/>
-prefix xsd: <http://www.w3.org/2001/XMLSchema#>
-mapping value on message {/m}
-then update individual :{@id} a :Sensor at {@t} ; :value {@v}^^xsd:integer .
-"""
 HOT = """
 rule hot
 when select { SELECT ?s { ?s :value ?v FILTER(?v > 30) } } becomes true for "10"
@@ -45,7 +35,7 @@ def texts(outcome: Outcome) -> list[str]:
 
 
 def test_time_that_a_message_passes_fires_before_the_message(started: Started) -> None:
-    engine = started(ONTOLOGY, HEAD + HOT)
+    engine = started(ONTOLOGY, MAPPING + HOT)
     send(engine, "a", 1, 31)
     send(engine, "b", 3, 31)
     # The message ends what had held until then, at later times than both were due.
@@ -64,7 +54,7 @@ def test_the_deployment_says_what_the_clock_moves(started: Started, silence: str
     left = "rule left on expire :Sensor as ?s then alert info 'gone {?s}'".replace("'", '"')
     engine = started(
         ONTOLOGY,
-        HEAD + HOT + left,
+        MAPPING + HOT + left,
         window=WindowSettings(unit="time", size="15"),
         time=TimeSettings(silence=silence),
     )
@@ -89,7 +79,7 @@ def test_the_deployment_says_what_the_clock_moves(started: Started, silence: str
 
 
 def test_a_timer_survives_a_restart_and_says_that_it_is_late(deploy: Deploy, start: Start) -> None:
-    deployment = deploy(ONTOLOGY, HEAD + HOT)
+    deployment = deploy(ONTOLOGY, MAPPING + HOT)
     engine = start(deployment)
     send(engine, "a", 1, 31)
     again = start(deployment)
@@ -103,7 +93,7 @@ def test_a_timer_survives_a_restart_and_says_that_it_is_late(deploy: Deploy, sta
 
 def test_rules_that_are_evaluated_every_so_often_follow_the_clock(started: Started) -> None:
     digest = 'rule digest every "10" then alert info "{?now}"'
-    engine = started(ONTOLOGY, HEAD + digest)
+    engine = started(ONTOLOGY, MAPPING + digest)
     send(engine, "a", 1, 31)
     assert engine.dues.tick == 10
     assert texts(tick(engine, 10)) == ["10"]
@@ -111,7 +101,7 @@ def test_rules_that_are_evaluated_every_so_often_follow_the_clock(started: Start
 
 
 def test_what_waits_for_a_lateness_waits_for_rules_too(started: Started) -> None:
-    engine = started(ONTOLOGY, HEAD + HOT, time=TimeSettings(lateness="5", idle=2))
+    engine = started(ONTOLOGY, MAPPING + HOT, time=TimeSettings(lateness="5", idle=2))
     send(engine, "a", 1, 31)
     assert texts(tick(engine, engine.dues.tick or 0)) == []  # it is released now
     # Until 16 a message from before 11 may come.
@@ -127,7 +117,7 @@ rule broken
 when select { SELECT ?s ?v { ?s :value ?v FILTER(?v > 30) } } becomes true for "10"
 then insert individual :{?s} ; :value "{?s}"^^xsd:integer .
 """
-    engine = started(ONTOLOGY, HEAD + broken + HOT)
+    engine = started(ONTOLOGY, MAPPING + broken + HOT)
     send(engine, "a", 1, 31)
     outcome = tick(engine, 11)
     # The other rule of the same moment has its turn.
@@ -148,7 +138,7 @@ rule chain
 when select { SELECT ?s { ?s :value ?v } } becomes true for "1"
 then update individual :next-{new} ; :value 1 .
 """
-    engine = started(ONTOLOGY, HEAD + chain, window=WindowSettings(size="3"))
+    engine = started(ONTOLOGY, MAPPING + chain, window=WindowSettings(size="3"))
     send(engine, "a", 1, 31)
     send(engine, "b", 1_000_000, 3)
     assert len(engine.window) == 3
@@ -157,7 +147,7 @@ then update individual :next-{new} ; :value 1 .
 def test_each_rule_of_a_moment_has_a_turn_when_others_fail(started: Started) -> None:
     broken = 'rule b{} every "10" then insert individual :b ; :value "x{{?now}}"^^xsd:integer . '
     digest = 'rule digest every "10" then alert info "{?now}" '
-    engine = started(ONTOLOGY, HEAD + broken.format(1) + digest + broken.format(2) + HOT)
+    engine = started(ONTOLOGY, MAPPING + broken.format(1) + digest + broken.format(2) + HOT)
     send(engine, "a", 1, 31)
     outcome = tick(engine, 20)
     told = [each for each in outcome.alerts if each.kind != "rule-failed"]

@@ -17,24 +17,15 @@ from sensorstream.model.events import Message, Status
 from sensorstream.settings.settings import TimeSettings
 from tests.engine import feeding
 from tests.engine.conftest import Deploy, Start
+from tests.engine.sensors import MAPPING, ONTOLOGY
 
 Said: TypeAlias = tuple[int, str, int]
 """When, who, and the value."""
 Step: TypeAlias = tuple[int, str, str, int, int]
 """Seconds since the last, what happens, of whom, the value, seconds on the way or entries back."""
 
-ONTOLOGY = """
-@prefix : <http://example.org/> .
-@prefix owl: <http://www.w3.org/2002/07/owl#> .
-:Sensor a owl:Class . :value a owl:DatatypeProperty .
-"""
 HOLDS, SILENT = 10, 13
-RULES = f"""
-prefix : <http://example.org/>
-prefix xsd: <http://www.w3.org/2001/XMLSchema#>
-mapping value on message {{/m}}
-then update individual :{{@id}} a :Sensor at {{@t}} ; :value {{@v}}^^xsd:integer .
-
+RULES = f"""{MAPPING}
 rule hot
 when select {{ SELECT ?s {{ ?s :value ?v FILTER(?v > 30) }} }} becomes true for "{HOLDS}"
 then alert warning "{{?s}} {{?now}}" key "{{?s}}"

@@ -29,10 +29,7 @@ REPOSITORY = f"""
 def city(folder: Path) -> Path:
     """Three traffic rows, the last of them late, two weather rows, three places."""
     _write(folder / "dataset/SensorRepository.n3.gz", REPOSITORY)
-    _write(
-        folder / "dataset/trafficMetaData.csv.gz",
-        "REPORT_ID,DISTANCE_IN_METERS\n1,2000\n",
-    )
+    _write(folder / "dataset/trafficMetaData.csv.gz", "REPORT_ID,DISTANCE_IN_METERS\n1,2000\n")
     _write(
         folder / "streams/AarhusTrafficData1.csv.gz",
         "avgMeasuredTime,avgSpeed,TIMESTAMP,vehicleCount,_id\n"

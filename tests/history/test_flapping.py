@@ -48,11 +48,7 @@ STEPS: st.SearchStrategy[Step] = st.one_of(
 )
 
 
-@examples(
-    max_examples=20,
-    deadline=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
-)
+@examples(max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(STEPS, min_size=6, max_size=20))
 def test_what_flaps_is_told_as_by_a_model_that_goes_through_the_ends_one_by_one(
     store: PostgresStore, database: Engine, steps: list[Step]

@@ -110,11 +110,7 @@ STEPS: st.SearchStrategy[Step] = st.one_of(
 )
 
 
-@examples(
-    max_examples=15,
-    deadline=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
-)
+@examples(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(STEPS, min_size=8, max_size=25))
 def test_groups_are_told_as_by_a_model_that_goes_through_all_alerts(
     store: PostgresStore, database: Engine, steps: list[Step]

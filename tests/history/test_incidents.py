@@ -70,11 +70,7 @@ TENDED = AlertSettings(
 )
 
 
-@examples(
-    max_examples=25,
-    deadline=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
-)
+@examples(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(STEPS, min_size=5, max_size=20))
 def test_alerts_live_as_in_a_model_that_goes_through_them_one_by_one(
     store: PostgresStore, database: Engine, incidents: PostgresIncidents, steps: list[Step]
@@ -257,11 +253,7 @@ def test_what_was_told_after_a_silence_is_not_told_again_and_another_silence_goe
         assert [each.event.id for each in outbox.due(now, 9)] == told
 
 
-@examples(
-    max_examples=25,
-    deadline=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
-)
+@examples(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     st.lists(
         st.tuples(

@@ -89,10 +89,7 @@ class Naive:
         return [] if receiver.disabled else [each[2] for each in chosen][:20]
 
 
-@settings(
-    max_examples=30,
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
-)
+@settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(STEPS, min_size=5, max_size=25))
 def test_each_receiver_gets_what_a_row_for_each_would_give_it(
     store: PostgresStore, database: Engine, steps: list[Step]
@@ -119,10 +116,7 @@ def test_each_receiver_gets_what_a_row_for_each_would_give_it(
         }
 
 
-@settings(
-    max_examples=20,
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
-)
+@settings(max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     st.lists(st.integers(0, 3), min_size=2, max_size=5),
     st.lists(st.tuples(st.integers(0, 3), st.integers(1, 3), st.integers(1, 3)), max_size=4),

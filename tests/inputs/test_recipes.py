@@ -17,9 +17,9 @@ import yaml
 from fastapi import FastAPI
 
 from sensorstream.app.application import Application
-from sensorstream.installation import bundled
 from sensorstream.server.web_application import create_app
-from sensorstream.settings.settings import HistorySettings, OntologySettings, RuleSettings, Settings
+from sensorstream.settings.settings import HistorySettings
+from tests.tracking_settings import tracking
 
 RECIPES = Path(__file__).parents[2] / "docs" / "recipes"
 SAMPLE = {"time": "1700000000", "person": "<ann> & 'bob'", "certainty": "80", "x": "7", "y": "9"}
@@ -88,11 +88,8 @@ def node_red() -> Request:
 def server(
     new_database: Callable[[], str], tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[FastAPI]:
-    settings = Settings(
-        path=tmp_path_factory.mktemp("work") / "sensorstream.toml",
-        ontology=OntologySettings((bundled("ontologies") / "tracking.ttl",)),
-        rules=RuleSettings((bundled("mapping_rules") / "tracking.rules",)),
-        history=HistorySettings(url=new_database()),
+    settings = tracking(
+        tmp_path_factory.mktemp("work"), history=HistorySettings(url=new_database())
     )
     with Application.open(settings) as application:
         yield create_app(application)

@@ -103,11 +103,7 @@ def test_a_frame_that_is_cut_short_is_no_message(bench: Bench) -> None:
 
 @pytest.mark.parametrize(
     ("framing", "data"),
-    [
-        ("line", b"x" * (LIMIT + 2)),
-        ("nul", b"x" * (LIMIT + 2)),
-        ("length", b"\xff\xff\xff\xff"),
-    ],
+    [("line", b"x" * (LIMIT + 2)), ("nul", b"x" * (LIMIT + 2)), ("length", b"\xff\xff\xff\xff")],
 )
 def test_more_than_the_limit_is_refused_before_it_is_read(
     bench: Bench, framing: str, data: bytes

@@ -135,9 +135,7 @@ def test_what_kills_the_server_twice_is_set_aside_and_told(deployment: Path) -> 
         assert len(client.get("/alerts").json()["alerts"]) == 1
 
 
-def test_what_never_ends_fails_the_health_check_and_then_ends_the_process(
-    deployment: Path,
-) -> None:
+def test_what_never_ends_fails_the_health_check_and_then_ends_the_process(deployment: Path) -> None:
     with serving(deployment) as (process, client):
         with ThreadPoolExecutor() as pool:
             answer = pool.submit(post, client, "endless")

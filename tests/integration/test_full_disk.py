@@ -17,14 +17,8 @@ import pytest
 
 from sensorstream.app.application import Application
 from sensorstream.cli.simulation.tracker_messages import tracker_messages
-from sensorstream.installation import bundled
-from sensorstream.settings.settings import (
-    HistorySettings,
-    OntologySettings,
-    RuleSettings,
-    Settings,
-    WindowSettings,
-)
+from sensorstream.settings.settings import HistorySettings, WindowSettings
+from tests.tracking_settings import tracking
 from tests.waiting import eventually
 
 _MIB = 1 << 20
@@ -58,12 +52,8 @@ def fill(file: Path) -> None:
 
 
 def test_nothing_is_lost_when_the_disk_is_full(disk: Path) -> None:
-    settings = Settings(
-        path=disk.parent / "sensorstream.toml",
-        ontology=OntologySettings((bundled("ontologies") / "tracking.ttl",)),
-        rules=RuleSettings((bundled("mapping_rules") / "tracking.rules",)),
-        window=WindowSettings(size="5"),
-        history=HistorySettings(folder=disk / "data"),
+    settings = tracking(
+        disk.parent, window=WindowSettings(size="5"), history=HistorySettings(folder=disk / "data")
     )
     # What cannot be compressed, so that the log of PostgreSQL needs a new file soon.
     messages = [

@@ -13,14 +13,8 @@ import psutil
 from sensorstream.app.application import Application
 from sensorstream.cli.simulation.tracker_messages import tracker_messages
 from sensorstream.errors import HistoryError
-from sensorstream.installation import bundled
-from sensorstream.settings.settings import (
-    HistorySettings,
-    OntologySettings,
-    RuleSettings,
-    Settings,
-    WindowSettings,
-)
+from sensorstream.settings.settings import HistorySettings, Settings, WindowSettings
+from tests.tracking_settings import tracking
 
 
 def rows_of(application: Application) -> Sequence[Sequence[object]]:
@@ -35,12 +29,8 @@ def rows_of(application: Application) -> Sequence[Sequence[object]]:
 
 
 def deployment(folder: Path) -> Settings:
-    return Settings(
-        path=folder / "sensorstream.toml",
-        ontology=OntologySettings((bundled("ontologies") / "tracking.ttl",)),
-        rules=RuleSettings((bundled("mapping_rules") / "tracking.rules",)),
-        window=WindowSettings(size="5"),
-        history=HistorySettings(folder=folder / "data"),
+    return tracking(
+        folder, window=WindowSettings(size="5"), history=HistorySettings(folder=folder / "data")
     )
 
 

@@ -41,10 +41,7 @@ def test_what_a_group_itself_revokes_is_neither_stored_nor_deleted() -> None:
     wrong, right, stored = ended("1", 300, 302), ended("1", 300, 301), ended("0", 290, 300)
     effects = effects_of(
         [entry(1), entry(2)],
-        [
-            outcome(1, ended=(wrong,)),
-            outcome(2, ended=(right,), revoked=(stored, wrong)),
-        ],
+        [outcome(1, ended=(wrong,)), outcome(2, ended=(right,), revoked=(stored, wrong))],
     )
     assert effects.ended == (right,)
     assert effects.revoked == (stored,)

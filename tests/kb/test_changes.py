@@ -164,11 +164,7 @@ def test_the_protocol_may_choose_the_graphs() -> None:
         ("SELECT ?s {\n  ?s ?p }", "query:2:9", "unexpected '}': expected a term"),
         ("SELECT ?s { ?s foo:p ?o }", "query:1:16", "'foo:p' is not declared"),
         ("", "query:1:1", "the text ends here: expected ASK"),
-        (
-            "SELECT ?s (COUNT(*) AS ?n) { ?s ?p ?o }",
-            "query:1:8",
-            "?s is neither grouped by",
-        ),
+        ("SELECT ?s (COUNT(*) AS ?n) { ?s ?p ?o }", "query:1:8", "?s is neither grouped by"),
     ],
 )
 def test_a_syntax_error_says_where(text: str, place: str, said: str) -> None:

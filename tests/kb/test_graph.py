@@ -14,11 +14,7 @@ subjects: st.SearchStrategy[Subject] = st.sampled_from([A, B, NODE])
 predicates = st.sampled_from([P, Q])
 values: st.SearchStrategy[Term] = st.sampled_from([A, B, NODE, Literal("a"), Literal("b")])
 triples: st.SearchStrategy[Triple] = st.tuples(subjects, predicates, values)
-patterns = st.tuples(
-    st.none() | subjects,
-    st.none() | predicates,
-    st.none() | values,
-)
+patterns = st.tuples(st.none() | subjects, st.none() | predicates, st.none() | values)
 deltas = st.tuples(
     st.sampled_from(list(Origin)),
     st.lists(triples, max_size=6, unique=True),

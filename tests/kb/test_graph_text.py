@@ -104,8 +104,7 @@ def statements(draw: st.DrawFn) -> str:
 
 plain_iri = st.sampled_from([f"<http://example.org/{name}>" for name in "abc"])
 plain_object = st.one_of(
-    plain_iri,
-    st.sampled_from(["_:a", "_:b2", '"x"', '"x"@en', f'"1"^^<{XSD}integer>', '"a\\tb"']),
+    plain_iri, st.sampled_from(["_:a", "_:b2", '"x"', '"x"@en', f'"1"^^<{XSD}integer>', '"a\\tb"'])
 )
 plain_statements = st.tuples(plain_iri | st.just("_:a"), plain_iri, plain_object).map(
     lambda three: " ".join((*three, ".\n"))

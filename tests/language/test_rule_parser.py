@@ -288,13 +288,14 @@ def test_nodes_know_their_place() -> None:
     assert str(hole.position) == "f:6:16"
 
 
+def daily(time: str) -> str:
+    return f'rule r every day at {time} then reply "a"'
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (
-            "map",
-            "1:1: unexpected 'map': expected 'base', 'mapping', 'message', 'prefix', ",
-        ),
+        ("map", "1:1: unexpected 'map': expected 'base', 'mapping', 'message', 'prefix', "),
         (
             "mapping m on message {/a} insert",
             "1:27: unexpected 'insert': expected 'for', 'if', 'let' or",
@@ -330,22 +331,10 @@ def test_nodes_know_their_place() -> None:
             'rule r every dy at "07:00" in "UTC" then reply "a"',
             "1:14: unknown day 'dy': expected day, monday",
         ),
-        (
-            'rule r every day at "7:00" in "UTC" then reply "a"',
-            "1:21: '7:00' is not a time of day: expected one",
-        ),
-        (
-            'rule r every day at "24:00" in "UTC" then reply "a"',
-            "1:21: '24:00' is not a time of day",
-        ),
-        (
-            'rule r every day at "07:00" in "Wien" then reply "a"',
-            "1:32: there is no time zone 'Wien': expected",
-        ),
-        (
-            'rule r every day at "07:00" in "../x" then reply "a"',
-            "1:32: there is no time zone '../x'",
-        ),
+        (daily('"7:00" in "UTC"'), "1:21: '7:00' is not a time of day: expected one"),
+        (daily('"24:00" in "UTC"'), "1:21: '24:00' is not a time of day"),
+        (daily('"07:00" in "Wien"'), "1:32: there is no time zone 'Wien': expected"),
+        (daily('"07:00" in "../x"'), "1:32: there is no time zone '../x'"),
         ("prefix ex: <http://e/{@x}>", "1:12: a prefix's IRI has no holes"),
         ('xmlns m = "{@x}"', "1:11: a namespace has no holes"),
     ],

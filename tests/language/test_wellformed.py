@@ -7,26 +7,18 @@ from sensorstream.language.wellformed import same_names
 HEAD = "prefix : <http://example.org/t#>\n"
 MAPPING = "mapping m on message {/a} then\n"
 RULE = "rule r on change then\n"
+SAYS = MAPPING + "insert individual "
 
 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (
-            MAPPING + "insert individual x:a a :C .",
-            "3:19: undeclared prefix 'x:': expected 'prefix",
-        ),
-        (MAPPING + "insert individual :a .", "3:1: the individual gets neither a class nor a pro"),
-        (
-            MAPPING + "insert individual ?a a :C .",
-            "3:19: ?a belongs to semantic rules: expected an",
-        ),
-        (
-            MAPPING + "insert individual :a ; :p {a}^^:C-{@x} .",
-            "3:32: a datatype cannot have holes",
-        ),
-        (MAPPING + "insert individual :a ; :p-{@x} 1 .", "3:24: a property cannot have holes"),
-        (MAPPING + "insert individual :a ; :p {1}^^:{@x} .", "3:32: a datatype cannot have holes"),
+        (SAYS + "x:a a :C .", "3:19: undeclared prefix 'x:': expected 'prefix"),
+        (SAYS + ":a .", "3:1: the individual gets neither a class nor a pro"),
+        (SAYS + "?a a :C .", "3:19: ?a belongs to semantic rules: expected an"),
+        (SAYS + ":a ; :p {a}^^:C-{@x} .", "3:32: a datatype cannot have holes"),
+        (SAYS + ":a ; :p-{@x} 1 .", "3:24: a property cannot have holes"),
+        (SAYS + ":a ; :p {1}^^:{@x} .", "3:32: a datatype cannot have holes"),
         (
             "mapping m on message {/a} for each $x in {b} for each $x in {c} then "
             "insert individual :a a :C .",

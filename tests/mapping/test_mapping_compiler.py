@@ -273,42 +273,24 @@ RULE = "mapping m on message {/Message} for each $p in {person} then\n"
 
 
 @pytest.mark.parametrize(
-    ("action", "message"),
+    ("said", "place", "message"),
     [
-        (
-            "insert individual :h-{$p/@x} a :Human .",
-            "f:4:23: rule m, {$p/@x}, message line 3: found nothing, expected an individual's name",
-        ),
-        (
-            "insert individual :h-{person/@id} a :Human .",
-            "f:4:23: rule m, {person/@id}, message line 2: found 2 values, expected an",
-        ),
-        (
-            "insert individual :i a :Human at {$p/@x} .",
-            "f:4:35: rule m, {$p/@x}, message line 3: found nothing, expected a time",
-        ),
-        (
-            "insert individual :i a :Human at {@room} .",
-            "f:4:35: rule m, {@room}, message line 1: 'hall' is not an xsd:integer: expected",
-        ),
-        (
-            "insert individual :i ; :x {$p/name} .",
-            "f:4:28: rule m, {$p/name}, message line 3: :x: 'Ada' is not an xsd:integer: expected",
-        ),
-        (
-            'insert individual :i ; :x "a{$p/@id}" .',
-            "f:4:30: rule m, {$p/@id}, message line 2: :x: 'a1' is not an xsd:integer: expected",
-        ),
-        (
-            'insert individual :i ; :name "{$p/@id} {$p/name}" .',
-            "f:4:41: rule m, {$p/name}, message line 3: found 2 values, expected one",
-        ),
+        (":h-{$p/@x} a :Human", (23, "{$p/@x}", 3), "found nothing, expected an individual's name"),
+        (":h-{person/@id} a :Human", (23, "{person/@id}", 2), "found 2 values, expected an"),
+        (":i a :Human at {$p/@x}", (35, "{$p/@x}", 3), "found nothing, expected a time"),
+        (":i a :Human at {@room}", (35, "{@room}", 1), "'hall' is not an xsd:integer: expected"),
+        (":i ; :x {$p/name}", (28, "{$p/name}", 3), ":x: 'Ada' is not an xsd:integer: expected"),
+        (':i ; :x "a{$p/@id}"', (30, "{$p/@id}", 2), ":x: 'a1' is not an xsd:integer: expected"),
+        (':i ; :name "{$p/@id} {$p/name}"', (41, "{$p/name}", 3), "found 2 values, expected one"),
     ],
 )
 def test_a_missing_or_invalid_value_names_rule_xpath_value_and_line(
-    action: str, message: str
+    said: str, place: tuple[int, str, int], message: str
 ) -> None:
-    assert fails(RULE + action).startswith(message)
+    column, xpath, line = place
+    assert fails(f"{RULE}insert individual {said} .").startswith(
+        f"f:4:{column}: rule m, {xpath}, message line {line}: {message}"
+    )
 
 
 def test_an_xpath_that_fails_on_this_message_is_an_error_of_the_message() -> None:
@@ -320,45 +302,30 @@ def test_an_xpath_that_fails_on_this_message_is_an_error_of_the_message() -> Non
 
 
 @pytest.mark.parametrize(
-    ("rules", "message"),
+    ("rule", "message"),
     [
+        ("{/a[} then insert individual :i a :Human", "26: not XPath 1.0"),
+        ("{1 + 1} then insert individual :i a :Human", "23: '1 + 1' find"),
         (
-            "mapping m on message {/a[} then insert individual :i a :Human .",
-            "f:3:26: not XPath 1.0",
+            "{/a} for each $x in {$y/b} then insert individual :i a :Human",
+            "43: unknown variable $y: expected none is bound here",
         ),
+        ("{/a} if {$x} then insert individual :i a :Human", "31: unknown variable $x"),
         (
-            "mapping m on message {1 + 1} then insert individual :i a :Human .",
-            "f:3:23: '1 + 1' find",
+            "{/a} then insert individual :i-{n:x} a :Human",
+            "54: undeclared XML namespace prefix 'n'",
         ),
+        ("{/a} then insert individual :i ; :in [ :x {bad()} ]", "65: unknown function bad()"),
+        ("{/a} then insert individual :i ; :x 1.5", "58: '1.5' is not an xsd:integer"),
         (
-            "mapping m on message {/a} for each $x in {$y/b} then insert individual :i a :Human .",
-            "f:3:43: unknown variable $y: expected none is bound here",
+            '{/a} then insert individual :i ; :name "x"@longerthaneight',
+            "61: 'longerthaneight' is not a language tag",
         ),
-        (
-            "mapping m on message {/a} if {$x} then insert individual :i a :Human .",
-            "f:3:31: unknown variable $x",
-        ),
-        (
-            "mapping m on message {/a} then insert individual :i-{n:x} a :Human .",
-            "f:3:54: undeclared XML namespace prefix 'n'",
-        ),
-        (
-            "mapping m on message {/a} then insert individual :i ; :in [ :x {bad()} ] .",
-            "f:3:65: unknown function bad()",
-        ),
-        (
-            "mapping m on message {/a} then insert individual :i ; :x 1.5 .",
-            "f:3:58: '1.5' is not an xsd:integer",
-        ),
-        (
-            'mapping m on message {/a} then insert individual :i ; :name "x"@longerthaneight .',
-            "f:3:61: 'longerthaneight' is not a language tag",
-        ),
-        ("mapping m on message {/a} then insert individual :i a :Humam .", "f:3:55: unknown class"),
+        ("{/a} then insert individual :i a :Humam", "55: unknown class"),
     ],
 )
-def test_a_fault_is_found_before_any_message(rules: str, message: str) -> None:
-    file = parse(HEAD + rules, "f")
+def test_a_fault_is_found_before_any_message(rule: str, message: str) -> None:
+    file, message = parse(f"{HEAD}mapping m on message {rule} .", "f"), f"f:3:{message}"
     assert [str(fault)[: len(message)] for fault in check([file], SCHEMA)] == [message]
     with pytest.raises(LanguageError) as caught:
         compile_mapping([file], SCHEMA, Timeline.INTEGER)
@@ -378,30 +345,22 @@ READINGS = "mapping m on message {/M} for each $r in {r} then"
 
 
 @pytest.mark.parametrize(
-    ("rule", "attributes", "told"),
+    ("verb", "said", "attributes", "told"),
     [
-        ("update individual :s-{$r/@s} ; :x {$r/@x}", ("s='1' x='3'", "s='1' x='4'"), True),
-        ("update individual :s-{$r/@s} ; :x {$r/@x}", ("s='1' x='3'", "s='1' x='3'"), False),
-        ("update individual :s-{$r/@s} ; :x {$r/@x}", ("s='1' x='3'", "s='2' x='4'"), False),
-        ("insert individual :s-{$r/@s} ; :x {$r/@x}", ("s='1' x='3'", "s='1' x='4'"), False),
-        (
-            "update individual :s-{$r/@s} at {$r/@t} ; :x {$r/@x}",
-            ("s='1' x='3' t='1'", "s='1' x='4' t='2'"),
-            False,
-        ),
-        (
-            "update individual :s-{$r/@s} ; :x {$r/@x} or skip individual",
-            ("s='1' x='3'", "s='1' x='4'"),
-            True,
-        ),
-        ("update individual :s-{$r/@s} ; :x {$r/@x}, {$r/@y}", ("s='1' x='3' y='4'",), False),
+        ("update", "; :x {$r/@x}", ("s='1' x='3'", "s='1' x='4'"), True),
+        ("update", "; :x {$r/@x}", ("s='1' x='3'", "s='1' x='3'"), False),
+        ("update", "; :x {$r/@x}", ("s='1' x='3'", "s='2' x='4'"), False),
+        ("insert", "; :x {$r/@x}", ("s='1' x='3'", "s='1' x='4'"), False),
+        ("update", "at {$r/@t} ; :x {$r/@x}", ("s='1' x='3' t='1'", "s='1' x='4' t='2'"), False),
+        ("update", "; :x {$r/@x} or skip individual", ("s='1' x='3'", "s='1' x='4'"), True),
+        ("update", "; :x {$r/@x}, {$r/@y}", ("s='1' x='3' y='4'",), False),
     ],
 )
 def test_two_readings_of_one_individual_for_one_time_are_told(
-    rule: str, attributes: tuple[str, ...], told: bool
+    verb: str, said: str, attributes: tuple[str, ...], told: bool
 ) -> None:
     xml = f"<M>{''.join(f'<r {each}/>' for each in attributes)}</M>"
-    mapped = apply(f"{READINGS} {rule} .", xml)
+    mapped = apply(f"{READINGS} {verb} individual :s-{{$r/@s}} {said} .", xml)
     assert mapped.warnings == ()
     assert [each.partition(" is updated")[0] for each in mapped.notes] == [n("s-1")] * told
     if told:

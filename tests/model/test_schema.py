@@ -141,10 +141,7 @@ def test_the_nearest_told_datatype_wins() -> None:
 def test_a_datatype_with_facets_counts_as_its_base() -> None:
     faceted = BlankNode("_:band")
     schema = Schema.of(
-        [
-            (x("certainty"), rdfs.RANGE, faceted),
-            (faceted, owl_name("onDatatype"), IRI(xsd.INTEGER)),
-        ]
+        [(x("certainty"), rdfs.RANGE, faceted), (faceted, owl_name("onDatatype"), IRI(xsd.INTEGER))]
     )
     assert schema.datatype_of(x("certainty")) == xsd.INTEGER
 

@@ -86,10 +86,7 @@ def test_what_is_no_length_is_refused_with_an_example(line: Timeline, bad: str) 
 
 def test_a_span_may_be_zero_and_a_duration_may_not() -> None:
     assert (Timeline.INTEGER.span("0"), Timeline.DATETIME.span("PT0S")) == (0, 0)
-    for line, zero, less in (
-        (Timeline.INTEGER, "0", "-1"),
-        (Timeline.DATETIME, "PT0S", "-PT1S"),
-    ):
+    for line, zero, less in ((Timeline.INTEGER, "0", "-1"), (Timeline.DATETIME, "PT0S", "-PT1S")):
         with pytest.raises(TermError, match="more than zero"):
             line.duration(zero)
         with pytest.raises(TermError, match="more than zero"):

@@ -53,9 +53,7 @@ def test_a_subject_without_the_guards_value_fires_what_has_no_guard(
     assert fired == ["all"]
 
 
-def test_of_patterns_with_a_subject_those_with_another_one_are_not_asked(
-    fired: list[str],
-) -> None:
+def test_of_patterns_with_a_subject_those_with_another_one_are_not_asked(fired: list[str]) -> None:
     index = TripleIndex()
     dispatcher = Dispatcher(index, lambda node: None, EngineLoad(NO_LIMITS))
     nodes = [ConstantOperator(ConstantPlan((f"q{each}",), ())) for each in range(3)]

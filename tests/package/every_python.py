@@ -70,11 +70,7 @@ def try_out(python: Path, wheel: Path, folder: Path) -> None:
 
 def _run(folder: Path, *command: str | Path) -> str:
     told = subprocess.run(
-        [str(each) for each in command],
-        cwd=folder,
-        env=alone(),
-        capture_output=True,
-        text=True,
+        [str(each) for each in command], cwd=folder, env=alone(), capture_output=True, text=True
     )
     if told.returncode:
         words = " ".join(map(str, command))

@@ -123,9 +123,7 @@ def test_an_extra_installs_the_modules_that_it_is_asked_for(extra: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "requirement",
-    [*DECLARED, *(each for needed in OPTIONAL.values() for each in needed)],
-    ids=str,
+    "requirement", [*DECLARED, *(each for needed in OPTIONAL.values() for each in needed)], ids=str
 )
 def test_a_dependency_has_a_lower_and_an_upper_bound_and_its_pin_lies_between(
     requirement: Requirement,

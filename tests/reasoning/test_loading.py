@@ -68,9 +68,7 @@ def test_an_invalid_value_of_an_individual_is_refused_with_its_place(tmp_path: P
     assert str(refused.value.position) == f"{file}:8:1"
 
 
-def test_a_built_in_of_a_rule_is_refused_by_a_check_as_by_a_start(
-    tmp_path: Path,
-) -> None:
+def test_a_built_in_of_a_rule_is_refused_by_a_check_as_by_a_start(tmp_path: Path) -> None:
     file = written(tmp_path, "o.ttl", CALLING)
     text = '[ontology]\nfiles = ["o.ttl"]\n[reasoning]\nprofile = "hermit"\n'
     deployed = load_settings(written(tmp_path, "sensorstream.toml", text), {})

@@ -177,10 +177,7 @@ def test_what_a_rule_cannot_ask_is_refused_where_it_stands(
     [
         ("SELECT ?x FROM <urn:sensorstream:inferred> { ?x a :Human }", ["tom"]),
         ("SELECT ?x FROM <urn:sensorstream:window> { ?x a :Human }", ["ann"]),
-        (
-            "SELECT ?x FROM NAMED <urn:sensorstream:inferred> { GRAPH ?g { ?x a :Human } }",
-            ["tom"],
-        ),
+        ("SELECT ?x FROM NAMED <urn:sensorstream:inferred> { GRAPH ?g { ?x a :Human } }", ["tom"]),
         ("SELECT ?x FROM NAMED <urn:sensorstream:inferred> { ?x a :Human }", []),
         (
             "SELECT ?x FROM <urn:sensorstream:window> FROM <urn:sensorstream:inferred> "

@@ -19,10 +19,7 @@ def write_certificate(
     private = ec.generate_private_key(ec.SECP256R1())
     who = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
     now = datetime.datetime.now(datetime.UTC)
-    names = [
-        x509.DNSName(host),
-        x509.IPAddress(ipaddress.ip_address("127.0.0.1")),
-    ]
+    names = [x509.DNSName(host), x509.IPAddress(ipaddress.ip_address("127.0.0.1"))]
     made = (
         x509.CertificateBuilder()
         .subject_name(who)

@@ -228,10 +228,7 @@ def test_changes_are_in_the_audit_log_and_nothing_else(kept: Kept) -> None:
     page = kept.client.get("/audit?limit=2", headers=shown).json()
     assert [
         (each["who"], each["method"], each["path"], each["status"]) for each in page["changes"]
-    ] == [
-        ("bob", "DELETE", "/webhooks/none", 403),
-        ("ada", "DELETE", "/webhooks/none", 404),
-    ]
+    ] == [("bob", "DELETE", "/webhooks/none", 403), ("ada", "DELETE", "/webhooks/none", 404)]
     last = kept.client.get(page["next"], headers=shown).json()
     assert [(each["path"], each["kind"], each["address"]) for each in last["changes"]] == [
         ("/webhooks", "key", "127.0.0.1")

@@ -18,16 +18,13 @@ from schemathesis.core.result import Ok
 
 from sensorstream.app.application import Application
 from sensorstream.cli.simulation.tracker_messages import tracker_messages
-from sensorstream.installation import bundled
 from sensorstream.settings.settings import (
     ArchiveSettings,
     HistorySettings,
     LimitSettings,
-    OntologySettings,
     ReasoningSettings,
-    RuleSettings,
-    Settings,
 )
+from tests.tracking_settings import tracking
 
 XML = {"content-type": "application/xml"}
 DIGITS = "1" * 5000
@@ -45,10 +42,8 @@ def web(
     listen: Callable[[Application], Iterator[str]],
 ) -> Iterator[httpx.Client]:
     folder: Path = tmp_path_factory.mktemp("deployment")
-    settings = Settings(
-        path=folder / "sensorstream.toml",
-        ontology=OntologySettings((bundled("ontologies") / "tracking.ttl",)),
-        rules=RuleSettings((bundled("mapping_rules") / "tracking.rules",)),
+    settings = tracking(
+        folder,
         reasoning=ReasoningSettings(profile="plain"),
         history=HistorySettings(url=new_database()),
         limits=LimitSettings(question_seconds=5.0),
@@ -442,11 +437,7 @@ def test_what_a_client_has_already_is_not_sent_again(web: httpx.Client, path: st
 
 
 @given(data=st.data())
-@settings(
-    max_examples=150,
-    suppress_health_check=list(HealthCheck),
-    phases=(Phase.generate,),
-)
+@settings(max_examples=150, suppress_health_check=list(HealthCheck), phases=(Phase.generate,))
 def test_calls_made_from_the_description_are_no_fault_of_the_server(
     web: httpx.Client, operations: list[Any], data: st.DataObject
 ) -> None:

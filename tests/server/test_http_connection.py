@@ -121,9 +121,7 @@ def test_a_request_that_is_wrong_or_huge_is_answered_and_its_connection_closed(
     assert b"application/problem+json" in received
 
 
-def test_who_sends_no_more_is_told_so_and_left(
-    connect: Callable[[bytes], socket.socket],
-) -> None:
+def test_who_sends_no_more_is_told_so_and_left(connect: Callable[[bytes], socket.socket]) -> None:
     length = b"POST /messages HTTP/1.1\r\nhost: localhost\r\n" + XML + b"content-length: 9\r\n"
     begun = [
         b"GET /rules HTT",

@@ -34,9 +34,7 @@ def life(deployment: Deployment, name: str) -> dict[str, Any]:
     return found
 
 
-def test_the_life_of_a_message_is_told_in_the_window_and_in_history(
-    deployment: Deployment,
-) -> None:
+def test_the_life_of_a_message_is_told_in_the_window_and_in_history(deployment: Deployment) -> None:
     content = one().replace(b"certainty='47'", b"certainty='12'")
     answer = post(deployment.web, content).json()
     found = life(deployment, answer["message_id"])

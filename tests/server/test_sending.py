@@ -15,9 +15,7 @@ from sensorstream.settings.settings import Settings
 from tests.server.tracking import NOBODY_MAPS, XML, Deployment, bare, by_soap, entries, one, post
 
 
-def test_a_message_with_its_key_is_taken_once_and_answered_the_same(
-    deployment: Deployment,
-) -> None:
+def test_a_message_with_its_key_is_taken_once_and_answered_the_same(deployment: Deployment) -> None:
     key, content = str(uuid.uuid4()), one()
     first = post(deployment.web, content, idempotency_key=key)
     taken = entries(deployment.web)

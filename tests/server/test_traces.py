@@ -178,10 +178,7 @@ def test_the_share_decides_and_what_came_before_it(
     for each in receiver.received:
         flags[json.loads(each.body)["type"]] += each.headers["traceparent"][-2:]
     # A query reports of an instant when the next message ends it.
-    assert flags == {
-        "sensorstream.alert.rule": "00000100",
-        "sensorstream.query.report": "00010000",
-    }
+    assert flags == {"sensorstream.alert.rule": "00000100", "sensorstream.query.report": "00010000"}
     assert {each.trace_id.hex() for each in collected(collector)} == {CAME.split("-")[1]}
 
 

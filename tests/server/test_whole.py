@@ -22,15 +22,8 @@ from standardwebhooks import Webhook as Verifier
 
 from sensorstream.app.application import Application
 from sensorstream.cli.simulation.tracker_messages import tracker_messages
-from sensorstream.installation import bundled
-from sensorstream.settings.settings import (
-    HistorySettings,
-    OntologySettings,
-    RuleSettings,
-    Settings,
-    WebhookSettings,
-    WindowSettings,
-)
+from sensorstream.settings.settings import HistorySettings, WebhookSettings, WindowSettings
+from tests.tracking_settings import tracking
 from tests.waiting import eventually
 
 XML = {"content-type": "application/xml"}
@@ -47,10 +40,8 @@ def url(
 ) -> Iterator[str]:
     """The tracking deployment over a window of ten, listening."""
     folder: Path = tmp_path_factory.mktemp("deployment")
-    settings = Settings(
-        path=folder / "sensorstream.toml",
-        ontology=OntologySettings((bundled("ontologies") / "tracking.ttl",)),
-        rules=RuleSettings((bundled("mapping_rules") / "tracking.rules",)),
+    settings = tracking(
+        folder,
         window=WindowSettings(size="10"),
         history=HistorySettings(url=new_database()),
         webhooks=WebhookSettings(allow=(ip_network("127.0.0.1/32"),)),

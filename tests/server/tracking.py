@@ -17,16 +17,9 @@ from lxml import etree
 from sensorstream.app.application import Application
 from sensorstream.cli.simulation.tracker_messages import tracker_messages
 from sensorstream.inputs.inputs import Inputs
-from sensorstream.installation import bundled
 from sensorstream.settings.endpoints import FolderInput, Input
-from sensorstream.settings.settings import (
-    HistorySettings,
-    OntologySettings,
-    RuleSettings,
-    Settings,
-    WebhookSettings,
-    WindowSettings,
-)
+from sensorstream.settings.settings import HistorySettings, WebhookSettings, WindowSettings
+from tests.tracking_settings import tracking
 
 XML = {"content-type": "application/xml"}
 SPARQL = {"content-type": "application/sparql-query"}
@@ -40,10 +33,8 @@ class Deployment:
     def __init__(self, folder: Path, url: str, listen: Callable[..., Iterator[str]]) -> None:
         self.drop = folder / "drop"
         self.drop.mkdir()
-        self._settings = Settings(
-            path=folder / "sensorstream.toml",
-            ontology=OntologySettings((bundled("ontologies") / "tracking.ttl",)),
-            rules=RuleSettings((bundled("mapping_rules") / "tracking.rules",)),
+        self._settings = tracking(
+            folder,
             window=WindowSettings(size="5"),
             history=HistorySettings(url=url),
             webhooks=WebhookSettings(allow=(IPv4Network("127.0.0.0/8"),)),
@@ -100,8 +91,7 @@ def by_soap(
     given = {name.replace("_", "-"): value for name, value in headers.items()}
     answer = web.post("/soap", content=envelope, headers={"content-type": "text/xml", **given})
     found: Any = etree.fromstring(answer.content).xpath(
-        "string(//s:message_id | //s:problem/s:type)",
-        namespaces={"s": "urn:sensorstream:soap"},
+        "string(//s:message_id | //s:problem/s:type)", namespaces={"s": "urn:sensorstream:soap"}
     )
     return answer, str(found)
 

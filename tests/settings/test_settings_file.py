@@ -195,9 +195,7 @@ def test_sources_have_sections_of_their_own(tmp_path: Path) -> None:
     }
 
 
-def test_filters_and_policies_have_names_of_their_own_and_keep_their_order(
-    tmp_path: Path,
-) -> None:
+def test_filters_and_policies_have_names_of_their_own_and_keep_their_order(tmp_path: Path) -> None:
     text = """
 [filters.range]
 class = "http://example.org/Sensor"

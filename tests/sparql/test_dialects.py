@@ -128,10 +128,7 @@ def test_rsp_ql_says_behind_the_form_what_is_reported(form: str) -> None:
             "SELECT * { STREAM ?s [RANGE 3s] { ?a ?b ?c } }",
             r"SELECT * (FROM NAMED WINDOW .*) before WHERE, and (WINDOW <w> \{)",
         ),
-        (
-            "SELECT ISTREAM * { ?a ?b ?c }",
-            r"(REGISTER ISTREAM name AS) first",
-        ),
+        ("SELECT ISTREAM * { ?a ?b ?c }", r"(REGISTER ISTREAM name AS) first"),
     ],
 )
 def test_what_has_no_such_form_is_answered_with_what_to_write(theirs: str, instead: str) -> None:

@@ -9,6 +9,8 @@ from sensorstream.sparql.query_lexer import DEEPEST
 from sensorstream.sparql.query_parser import parse_query
 from sensorstream.sparql.query_printer import query_text
 
+WINDOW = "SELECT * FROM NAMED WINDOW <w> "
+
 
 @pytest.mark.parametrize(
     ("text", "place", "words"),
@@ -34,38 +36,18 @@ from sensorstream.sparql.query_printer import query_text
         ("SELECT * { ?s ?p '\\uD800' }", "1:19", ("'\\\\uD800' is not a character",)),
         ("# \\u00e9\nSELECT * { ?s ?p '\\u00e9' ?x }", "2:27", ("unexpected '?x'",)),
         ("SELECT * { WINDOW <w> { ?s ?p ?o } }", "1:19", ("the window <w> is not defined",)),
+        (WINDOW + "[TRIPLES 0] { }", "1:33", ("the window's range must be greater than zero",)),
+        (WINDOW + "[TRIPLES 9 STEP PT1S] { }", "1:43", ("expected a STEP that is a whole number",)),
+        (WINDOW + '[RANGE "-PT1S"] { }', "1:33", ("the window's range must be greater than zero",)),
         (
-            "SELECT * FROM NAMED WINDOW <w> [TRIPLES 0] { }",
-            "1:33",
-            ("the window's range must be greater than zero",),
-        ),
-        (
-            "SELECT * FROM NAMED WINDOW <w> [TRIPLES 9 STEP PT1S] { }",
-            "1:43",
-            ("expected a STEP that is a whole number",),
-        ),
-        (
-            'SELECT * FROM NAMED WINDOW <w> [RANGE "-PT1S"] { }',
-            "1:33",
-            ("the window's range must be greater than zero",),
-        ),
-        (
-            "SELECT * FROM NAMED WINDOW <w> [RANGE 9s TUMBLING STEP 3s] { }",
+            WINDOW + "[RANGE 9s TUMBLING STEP 3s] { }",
             "1:51",
             ("a tumbling window steps by its range",),
         ),
+        (WINDOW + "[RANGE 9s STEP 3s STEP 2s] { }", "1:50", ("STEP is given twice",)),
+        (WINDOW + "[RANGE P1Y] { }", "1:39", ("'P1Y' is not a duration of days to seconds",)),
         (
-            "SELECT * FROM NAMED WINDOW <w> [RANGE 9s STEP 3s STEP 2s] { }",
-            "1:50",
-            ("STEP is given twice",),
-        ),
-        (
-            "SELECT * FROM NAMED WINDOW <w> [RANGE P1Y] { }",
-            "1:39",
-            ("'P1Y' is not a duration of days to seconds",),
-        ),
-        (
-            "SELECT * FROM NAMED WINDOW <w> [RANGE 1s] FROM NAMED WINDOW <w> [RANGE 1s] { }",
+            WINDOW + "[RANGE 1s] FROM NAMED WINDOW <w> [RANGE 1s] { }",
             "1:61",
             ("the window <w> is defined twice",),
         ),

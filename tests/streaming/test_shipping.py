@@ -39,8 +39,7 @@ FILES = {
     "t.rules": RULES.replace(
         "mapping seen", 'table rooms from "rooms.csv" key "id" value "room"\n\nmapping seen'
     ).replace(
-        ":x {$person/@x} .",
-        ":x {$person/@x |> halved} ; :room {/seen/@by |> lookup rooms} .",
+        ":x {$person/@x} .", ":x {$person/@x |> halved} ; :room {/seen/@by |> lookup rooms} ."
     ),
     "rooms.csv": "id,room\nnorth,hall\n",
     "met.ttl": f"@prefix rml: <http://w3id.org/rml/> .\n@prefix : <{SPACE}> .\n"

@@ -258,7 +258,6 @@ def alerts(url: str, rule: str) -> Counter[Any]:
 
 @profile(
     max_examples=12,
-    deadline=None,
     phases=[Phase.generate],
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
@@ -328,9 +327,7 @@ def test_an_edited_query_and_a_stage_that_is_gone(
         assert new == [(f"new#{C}a", 202), (f"new#{C}b", 204)]
 
 
-def test_an_interval_goes_on_whole_though_it_begins_before_what_came(
-    settings: Settings,
-) -> None:
+def test_an_interval_goes_on_whole_though_it_begins_before_what_came(settings: Settings) -> None:
     zero = f'"PT0S"^^<{xsd.DURATION}>'
     long = f"PREFIX : <{C}> SELECT ?p {{ ?p a :Crowded FILTER(getDURATION() > {zero}) }}"
     deployment = read_deployment(settings)
@@ -384,12 +381,7 @@ def test_an_event_is_divided_by_the_values_of_the_key() -> None:
     ("old", "new", "line", "told"),
     [
         ('runner = "spark"', 'runner = "engine"', 9, "building: stages are for pipeline.runner"),
-        (
-            "#hot",
-            "#hat",
-            9,
-            "from: no query 'http://example.org/c#hat' in the folder 'queries' or",
-        ),
+        ("#hot", "#hat", 9, "from: no query 'http://example.org/c#hat' in the folder 'queries' or"),
         (
             "#crowded",
             "#building",

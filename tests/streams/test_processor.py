@@ -234,10 +234,7 @@ def test_an_absence_is_reported_by_the_clock() -> None:
 def test_construct_reports_the_triples_that_come_and_go() -> None:
     text = """PREFIX : <http://example.org/> CONSTRUCT { ?y :q ?x } 
         FROM NAMED WINDOW :w ON :s [RANGE PT2S] WHERE { WINDOW :w { ?x :p ?y } }"""
-    stream = [
-        StreamEvent(1, ((NAMES[0], P, NAMES[1]),), S),
-        StreamEvent(5, (), S),
-    ]
+    stream = [StreamEvent(1, ((NAMES[0], P, NAMES[1]),), S), StreamEvent(5, (), S)]
     found = [(e.time, e.operation.value, list(e.triples or ())) for e in reports(text, stream)]
     triple = (NAMES[1], IRI("http://example.org/q"), NAMES[0])
     assert found == [(1, "+", [triple]), (3, "-", [triple])]

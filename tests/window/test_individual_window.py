@@ -8,25 +8,11 @@ from sensorstream.model.events import Event
 from sensorstream.model.terms import IRI, BlankNode, Literal, Subject, Triple
 from sensorstream.window.window import IndividualWindow
 from sensorstream.window.window_spec import WindowMove, WindowSpec, WindowUnitKind
-
-P = IRI("http://e/p")
-Q = IRI("http://e/q")
-
-
-def name(n: int) -> IRI:
-    return IRI(f"http://e/{n}")
-
-
-def triple(subject: int, value: int = 0) -> Triple:
-    return name(subject), P, Literal(str(value))
+from tests.window.test_triple_window import P, Q, content, name, triple
 
 
 def event(time: int, *triples: Triple, replaces: Iterable[tuple[Subject, IRI]] = ()) -> Event:
     return Event(tuple(dict.fromkeys(triples)), time, f"m{time}", frozenset(replaces))
-
-
-def content(window: IndividualWindow) -> set[Triple]:
-    return {t for individual in window for t in individual.statements}
 
 
 def sliding(size: int) -> IndividualWindow:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from sensorstream.model.events import Event
 from sensorstream.model.terms import IRI, BlankNode, Literal, Subject, Triple
-from sensorstream.window.window import TripleWindow
+from sensorstream.window.window import TripleWindow, Window
 from sensorstream.window.window_spec import Elements, WindowMove, WindowSpec, WindowUnitKind
 
 P = IRI("http://e/p")
@@ -25,7 +25,7 @@ def event(time: int, *triples: Triple, replaces: Iterable[tuple[Subject, IRI]] =
     return Event(triples, time, f"m{time}", frozenset(replaces))
 
 
-def content(window: TripleWindow) -> set[Triple]:
+def content(window: Window) -> set[Triple]:
     return {t for individual in window for t in individual.statements}
 
 

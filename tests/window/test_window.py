@@ -29,9 +29,8 @@ from sensorstream.window.window_spec import (
     WindowUnitKind,
 )
 from tests.window.reference import ReferencePartitions, ReferenceWindow
+from tests.window.test_triple_window import P, Q, content
 
-P = IRI("http://e/p")
-Q = IRI("http://e/q")
 ROOM = IRI("http://e/room")
 ALL = [
     (kind, unit, elements)
@@ -111,10 +110,6 @@ def streams(draw: st.DrawFn, least: int = 0, most: int = 20) -> list[Event]:
         events.append(Event(said, time + shift, f"m{number}", pairs, source))
         time = max(time, time + shift)
     return events
-
-
-def content(window: Window) -> set[Triple]:
-    return {t for individual in window for t in individual.statements}
 
 
 def at_rest(window: Window) -> WindowState:

@@ -12,13 +12,9 @@ from sensorstream.window.window_spec import (
     WindowSpec,
     WindowUnitKind,
 )
+from tests.window.test_triple_window import P, name
 
 ROOM = IRI("http://e/room")
-P = IRI("http://e/p")
-
-
-def name(n: int) -> IRI:
-    return IRI(f"http://e/{n}")
 
 
 def sliding(size: int, partition: WindowPartitioning) -> IndividualWindow:

@@ -7,13 +7,14 @@ import pytest
 from sensorstream.errors import SettingsError
 from sensorstream.window.window_spec import Elements, WindowMove, WindowSpec, WindowUnitKind
 
+SLIDING, LANDMARK = WindowMove.SLIDING, WindowMove.LANDMARK
+TIME, TRIPLES = WindowUnitKind.TIME, WindowUnitKind.TRIPLES
+INDIVIDUALS = WindowUnitKind.INDIVIDUALS
+
 
 def test_a_physical_window_is_made_of_what_it_counts() -> None:
-    assert WindowSpec(WindowMove.SLIDING, WindowUnitKind.TRIPLES, 5).elements is Elements.TRIPLES
-    assert (
-        WindowSpec(WindowMove.SLIDING, WindowUnitKind.INDIVIDUALS, 5).elements
-        is Elements.INDIVIDUALS
-    )
+    assert WindowSpec(SLIDING, TRIPLES, 5).elements is Elements.TRIPLES
+    assert WindowSpec(SLIDING, INDIVIDUALS, 5).elements is Elements.INDIVIDUALS
 
 
 def test_only_a_sliding_window_chooses_its_step() -> None:
@@ -23,31 +24,10 @@ def test_only_a_sliding_window_chooses_its_step() -> None:
 @pytest.mark.parametrize(
     ("kind", "unit", "size", "step", "start", "expected"),
     [
-        (
-            WindowMove.SLIDING,
-            WindowUnitKind.TIME,
-            0,
-            1,
-            None,
-            "window.size: expected at least 1, not 0",
-        ),
-        (
-            WindowMove.SLIDING,
-            WindowUnitKind.TIME,
-            5,
-            0,
-            None,
-            "window.step: expected at least 1, not 0",
-        ),
-        (
-            WindowMove.SLIDING,
-            WindowUnitKind.TRIPLES,
-            5,
-            1,
-            7,
-            "window.start: a sliding window by count",
-        ),
-        (WindowMove.LANDMARK, WindowUnitKind.TRIPLES, 0, 1, 0, "window.start: expected the number"),
+        (SLIDING, TIME, 0, 1, None, "window.size: expected at least 1, not 0"),
+        (SLIDING, TIME, 5, 0, None, "window.step: expected at least 1, not 0"),
+        (SLIDING, TRIPLES, 5, 1, 7, "window.start: a sliding window by count"),
+        (LANDMARK, TRIPLES, 0, 1, 0, "window.start: expected the number"),
     ],
 )
 def test_a_definition_without_sense_is_refused(

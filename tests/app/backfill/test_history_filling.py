@@ -41,10 +41,7 @@ COUNT = 450
 def settings(tmp_path: Path, new_database: Callable[[], str]) -> Settings:
     """A tracking deployment whose history is empty."""
     url = new_database()
-    given: dict[str, dict[str, object]] = {
-        "history": {"url": url},
-        "spark": {"master": "local[2]"},
-    }
+    given: dict[str, dict[str, object]] = {"history": {"url": url}, "spark": {"master": "local[2]"}}
     file = make_workspace(tmp_path / "work", TEMPLATES["tracking"], given)
     settings = load_settings(file)
     PostgresStore.open(url, settings.time.timeline).close()
@@ -80,9 +77,7 @@ def fill_on_spark(settings: Settings, folder: Path) -> tuple[Filled, list[Refuse
     """The same in Spark's executors; in a process of its own, which may have one Spark only."""
     command = [sys.executable, "-m", "sensorstream", "backfill", str(folder)]
     told = subprocess.run(
-        [*command, "-c", str(settings.path), "--spark", "--json"],
-        capture_output=True,
-        text=True,
+        [*command, "-c", str(settings.path), "--spark", "--json"], capture_output=True, text=True
     )
     assert told.returncode == 1, told.stderr
     answer = json.loads(told.stdout)

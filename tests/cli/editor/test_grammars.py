@@ -23,10 +23,7 @@ RULES = "source.sensorstream-rules"
 SPARQL = "source.sensorstream-sparql"
 DOTR = "source.sensorstream-dotr"
 ROOT = bundled("ontologies").parent
-SAMPLES = [
-    *(ROOT / "mapping_rules").glob("*.rules"),
-    *(ROOT / "examples").rglob("*.rules"),
-]
+SAMPLES = [*(ROOT / "mapping_rules").glob("*.rules"), *(ROOT / "examples").rglob("*.rules")]
 
 
 def last_scope(text: str, word: str, scope: str) -> str:

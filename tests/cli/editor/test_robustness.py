@@ -12,13 +12,7 @@ from hypothesis import strategies as st
 from sensorstream.cli.editor.call_help import call_help
 from sensorstream.cli.editor.completion import MOST, completions, hover
 from sensorstream.cli.editor.language_server import diagnostics
-from sensorstream.cli.editor.name_places import (
-    FUNCTION,
-    TERM,
-    definition,
-    name_places,
-    renaming,
-)
+from sensorstream.cli.editor.name_places import FUNCTION, TERM, definition, name_places, renaming
 from sensorstream.cli.editor.open_document import OpenDocument, SourceText, symbols
 from sensorstream.cli.editor.open_files import EditedOntologies, OpenFiles
 from sensorstream.cli.editor.quick_fixes import quick_fixes

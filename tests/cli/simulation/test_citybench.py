@@ -48,10 +48,7 @@ def test_the_three_kinds_are_read_and_merged_in_time_order(folder: Path) -> None
 
 
 def test_a_stretch_includes_its_start_and_leaves_out_its_end(folder: Path) -> None:
-    start, end = (
-        read_time("2000-01-01T08:00"),
-        read_time("2000-01-01T08:10"),
-    )
+    start, end = (read_time("2000-01-01T08:00"), read_time("2000-01-01T08:10"))
     assert [each.kind for each in recorded(folder, start, end)] == ["traffic"]
 
 

@@ -91,10 +91,7 @@ def test_what_is_so_passes(play: Play, expected: str) -> None:
 @pytest.mark.parametrize(
     ("expected", "told"),
     [
-        (
-            "then asserted :r-a :value 6",
-            "expected   :r-a :value 6 .\n    got        :r-a :part",
-        ),
+        ("then asserted :r-a :value 6", "expected   :r-a :value 6 .\n    got        :r-a :part"),
         ("then asserted :r-a a :Thing", ":r-a a :Thing .  # this one is inferred"),
         ("then asserted :r-a :part [ :value 2 ]", "expected   :r-a :part _:"),
         ("then only asserted :r-a a :Reading ; :value 5", "unexpected :r-a :part _:"),

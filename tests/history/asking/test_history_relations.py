@@ -133,8 +133,7 @@ def test_window_and_history_join_beneath_a_pattern(application: Application) -> 
     )
     assert len(newest) == 6
     alone = rows(
-        application,
-        f"SELECT ?s {{ GRAPH {GRAPH_WINDOW.n3} {{ ?s :in ?r . ?r :partOf ?floor }} }}",
+        application, f"SELECT ?s {{ GRAPH {GRAPH_WINDOW.n3} {{ ?s :in ?r . ?r :partOf ?floor }} }}"
     )
     assert not alone
 

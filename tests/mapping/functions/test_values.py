@@ -168,6 +168,7 @@ def test_a_function_works_on_every_value_that_was_found() -> None:
 @pytest.mark.parametrize(
     ("pipeline", "value", "reason"),
     [
+        # The value stands at the sign of omission.
         ('match "[0-9]+"', "12a", "match: '12a' does not match [0-9]+"),
         ("+ 1", "many", "+: 'many' is not a number: expected e.g. 7.4"),
         ("+ 1", "1e9999", "+: '1e9999' is not a number"),
@@ -184,17 +185,13 @@ def test_a_function_works_on_every_value_that_was_found() -> None:
         (
             "date iso in value",
             "2024-05-01T09:00 Europe/Atlantis",
-            "date: '2024-05-01T09:00 Europe/Atlantis' has no time zone behind its time",
+            "date: '…' has no time zone behind its time",
         ),
-        (
-            "date iso in value",
-            "2024-05-01T09:00",
-            "date: '2024-05-01T09:00' has no time zone behind its time",
-        ),
+        ("date iso in value", "2024-05-01T09:00", "date: '…' has no time zone behind its time"),
         (
             "date iso in value",
             "2024-05-01T09:00 ../../etc/passwd",
-            "date: '2024-05-01T09:00 ../../etc/passwd' has no time zone behind its time",
+            "date: '…' has no time zone behind its time",
         ),
         ('date "%d.%m.%Y" or iso', "31.02.2014", "date: '31.02.2014' is not a time: expected %d"),
         ("date seconds", "1e300", "date: '1e300' is not a time"),
@@ -207,7 +204,7 @@ def test_a_function_works_on_every_value_that_was_found() -> None:
         (
             "duration between",
             "2024-05-01109:00/2024-05-01T10:00",
-            "duration: '2024-05-01109:00/2024-05-01T10:00' is not a duration: expected both with",
+            "duration: '…' is not a duration: expected both with",
         ),
         ("duration iso", "P", "duration: 'P' is not a duration: expected e.g. PT1M30S"),
         ("duration iso", "P1DT", "duration: 'P1DT' is not a duration"),
@@ -217,18 +214,14 @@ def test_a_function_works_on_every_value_that_was_found() -> None:
         (
             "duration iso or seconds",
             "x",
-            "duration: 'x' is not a duration: expected iso or seconds",
+            "duration: '…' is not a duration: expected iso or seconds",
         ),
         (
             "duration between",
             "2014-08-01T08:00/2014-08-01T10:00Z",
-            "duration: '2014-08-01T08:00/2014-08-01T10:00Z' is not a duration: expected both with",
+            "duration: '…' is not a duration: expected both with",
         ),
-        (
-            "duration between",
-            "2014-08-01",
-            "duration: '2014-08-01' is not a duration: expected two",
-        ),
+        ("duration between", "2014-08-01", "duration: '…' is not a duration: expected two"),
         ("seconds", "P1M", "seconds: 'P1M' has no fixed length: expected weeks, days"),
         ("seconds", "90", "seconds: '90' is not a duration: expected e.g. PT1M30S"),
         ("boolean", "maybe", "boolean: 'maybe' is not a boolean: expected one of"),
@@ -242,11 +235,7 @@ def test_a_function_works_on_every_value_that_was_found() -> None:
         ("wkt line lat lon", "1 2 3", "wkt: '1 2 3' has 3 numbers: expected lat lon, repeated"),
         ("wkt polygon lat lon", "0,0 0,1 1,1 1,0", "wkt: '0,0 0,1 1,1 1,0' is not closed"),
         ("wkt polygon lat lon", "0,0 0,1 0,0", "wkt: '0,0 0,1 0,0' has 3 positions: a closed ring"),
-        (
-            "wkt circle lat lon",
-            "32.9,-115.5",
-            "wkt: '32.9,-115.5' has 2 numbers: expected lat lon r",
-        ),
+        ("wkt circle lat lon", "32.9,-115.5", "wkt: '…' has 2 numbers: expected lat lon r"),
         ("wkt circle lat lon", "89,0 200", "wkt: '89,0 200': expected a radius above 0 that does"),
         ("wkt circle lat lon", "0,0 -1", "wkt: '0,0 -1': expected a radius above 0"),
         ("wkt circle lat lon", "0,179.9 50", "wkt: '0,179.9 50': the circle crosses the 180th"),
@@ -257,7 +246,7 @@ def test_an_invalid_value_is_named_with_its_function(
 ) -> None:
     with pytest.raises(TermError) as caught:
         run(pipeline, value)
-    assert caught.value.message.startswith(reason)
+    assert caught.value.message.startswith(reason.replace("…", value))
 
 
 @pytest.mark.parametrize(

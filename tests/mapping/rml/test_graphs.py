@@ -57,11 +57,7 @@ def test_the_graph_of_a_subject_holds_all_its_triples() -> None:
 
 
 def test_the_graph_of_a_property_is_for_its_triples_only() -> None:
-    assert graphs("", "; rml:graph :g") == {
-        "type": {"default"},
-        "/e/p": {"g"},
-        "/e/q": {"default"},
-    }
+    assert graphs("", "; rml:graph :g") == {"type": {"default"}, "/e/p": {"g"}, "/e/q": {"default"}}
 
 
 def test_graphs_of_subject_and_property_add_up() -> None:

@@ -61,19 +61,11 @@ MAP = f":M {SOURCE} ; {SUBJECT} ;\n  {PROPERTY} ."
         ),
         ('rml:reference "@x"', 'rml:joinCondition [ ] ; rml:reference "@x"', "without rml:parentT"),
         ("rml:predicate :p ;", "", "no predicate: expected rml:predicate or rml:predicateMap"),
+        (' ; rml:objectMap [ rml:reference "@x" ]', "", "no object"),
+        (":p ;", ':p ; rml:graph "g" ;', "is a literal: expected an IRI"),
         (
-            'rml:predicate :p ; rml:objectMap [ rml:reference "@x" ]',
-            "rml:predicate :p",
-            "no object",
-        ),
-        (
-            "rml:predicate :p ;",
-            'rml:predicate :p ; rml:graph "g" ;',
-            "is a literal: expected an IRI",
-        ),
-        (
-            "rml:predicate :p ;",
-            'rml:predicate :p ; rml:graphMap [ rml:reference "g" ; rml:termType rml:BlankNode ] ;',
+            ":p ;",
+            ':p ; rml:graphMap [ rml:reference "g" ; rml:termType rml:BlankNode ] ;',
             "graph map: term type rml:BlankNode: expected one of rml:IRI",
         ),
         (
@@ -88,11 +80,7 @@ MAP = f":M {SOURCE} ; {SUBJECT} ;\n  {PROPERTY} ."
         ),
         (SOURCE, SOURCE.replace("[", '[ rml:source "a", "b" ;'), "more than one rml:source"),
         (f"{SUBJECT}", f'{SUBJECT} ; rml:baseIRI "x", "y"', "expected one IRI as rml:baseIRI"),
-        (
-            '"http://e/{@id}"',
-            '"http://e/{@id}" ; ss:at :x',
-            "expected one XPath in quotes as ss:at",
-        ),
+        ('{@id}"', '{@id}" ; ss:at :x', "expected one XPath in quotes as ss:at"),
         ('"http://e/{@id}"', '"http://e/{@id}" ; rml:class "C"', "expected the IRI of a class"),
         (":M ", ':M ss:rule "a b" ; ', "expected the name of a rule"),
     ],

@@ -114,9 +114,7 @@ def labels(holes: st.SearchStrategy[syntax.Hole]) -> st.SearchStrategy[syntax.Bl
     return st.builds(lambda hole: syntax.BlankName(("b-", hole)), holes)
 
 
-def values(
-    holes: st.SearchStrategy[syntax.Hole],
-) -> st.SearchStrategy[syntax.PropertyValues]:
+def values(holes: st.SearchStrategy[syntax.Hole]) -> st.SearchStrategy[syntax.PropertyValues]:
     texts = st.builds(
         lambda hole, other: syntax.TextTemplate(('"{', hole, "}\\", other)), holes, holes
     ) | st.just(syntax.TextTemplate(("plain",)))

@@ -151,9 +151,7 @@ def asked(
     return replaced(condition, change)
 
 
-def _consuming(
-    pattern: algebra.Pattern,
-) -> tuple[algebra.Seq, list[algebra.Expression]] | None:
+def _consuming(pattern: algebra.Pattern) -> tuple[algebra.Seq, list[algebra.Expression]] | None:
     """A SEQ that chooses, and the filters of its group: they come first."""
     conditions = []
     while isinstance(pattern, algebra.Filter):

@@ -181,10 +181,7 @@ def test_the_graph_of_a_variable_is_each_of_those_that_are_there() -> None:
 def test_a_query_whose_background_grows_too_large_is_stopped_and_others_go_on() -> None:
     graph = TripleIndex()
     machine = StreamProcessor(
-        graph,
-        instant=lambda literal: int(literal.lexical),
-        second=1,
-        limits=Limits(rows=500),
+        graph, instant=lambda literal: int(literal.lexical), second=1, limits=Limits(rows=500)
     )
     large = f"{PREFIX}SELECT * {{ ?x :p ?v . ?y :p+ ?z FILTER(getENDTIME() >= 0) }}"
     small = f"{PREFIX}SELECT * {{ ?x :p ?v FILTER(getENDTIME() >= 0) }}"

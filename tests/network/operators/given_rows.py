@@ -41,9 +41,7 @@ Change: TypeAlias = tuple[list[Row], list[Row]]
 
 
 def keeps_step(
-    node: Node,
-    instants: Iterable[Sequence[Change]],
-    expected: Callable[[], Iterable[Row]],
+    node: Node, instants: Iterable[Sequence[Change]], expected: Callable[[], Iterable[Row]]
 ) -> None:
     """Assert that an operator has what is expected of its inputs, at first and at every instant.
 

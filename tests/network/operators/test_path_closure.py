@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
 from typing import Any
 
 import pytest
@@ -14,6 +13,7 @@ from sensorstream.model.terms import IRI
 from sensorstream.network.node import Node
 from sensorstream.network.operators.path_closure import ClosureOperator
 from sensorstream.network.rows import Row
+from tests.network.operators.given_rows import Given
 from tests.network.operators.walked_closure import WalkedClosure
 
 VERTICES: list[Any] = [IRI(f"http://example.org/{name}") for name in "abcdefgh"]
@@ -31,21 +31,11 @@ fixed = st.sampled_from(
 )
 
 
-class Steps(Node):
+class Steps(Given):
     """Steps as a test says, as often as it says."""
 
     def __init__(self) -> None:
-        super().__init__((), ("one", "other"), ("one", "other"))
-        self.held: Counter[Row] = Counter()
-
-    def flush(self) -> None:
-        """The test has set the change."""
-
-    def rows(self) -> Iterable[Row]:
-        return self.held.elements()
-
-    def describe(self) -> str:
-        return "Steps"
+        super().__init__(("one", "other"))
 
     def come(self, step: Row) -> None:
         self.held[step] += 1

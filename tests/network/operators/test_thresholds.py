@@ -69,12 +69,7 @@ def toggle(index: TripleIndex, triple: Triple) -> None:
     pattern=st.sampled_from(PATTERNS),
     operator=st.sampled_from(("=", "<", ">", "<=", ">=")),
     instants=st.lists(
-        st.tuples(
-            st.lists(triples, max_size=3),
-            st.sampled_from(VALUES),
-            st.booleans(),
-        ),
-        max_size=8,
+        st.tuples(st.lists(triples, max_size=3), st.sampled_from(VALUES), st.booleans()), max_size=8
     ),
 )
 def test_each_reader_gets_what_its_filter_gives_of_the_whole(

@@ -17,12 +17,10 @@ from sensorstream.network.budget import Budget, Limits
 from sensorstream.network.recursion.derivation_program import DerivationProgram
 from sensorstream.network.recursion.derivation_rule import DerivationRule
 from sensorstream.network.recursion.equality_rules import EQUALITY
-from sensorstream.network.recursion.linear_rules import FlatClosure, parted
-from tests.network.recursion.oracle import rematerialised
 from tests.network.recursion.regimes import REGIMES, SAME, TOLD
 from tests.network.recursion.strategies import CLASSICS, NODES, PROPERTIES, Change
 from tests.network.recursion.test_derivation_program import ANY_PROPERTY
-from tests.network.recursion.world import World, iri, rule
+from tests.network.recursion.world import World, check_derived, iri, rule
 
 RULES = (
     TOLD,
@@ -84,23 +82,7 @@ def test_what_holds_is_what_the_rules_say(
 ) -> None:
     equality, beside = REGIMES[regime]
     rules = [*rules, *beside]
-    linear, others = parted(rules) if apart else ([], rules)
-    closure = FlatClosure(linear)
-    world = World([*equality, *others], closure, Origin.STATIC)
-    world.kb.add(Origin.STATIC, sorted(static))
-    implied: set[Triple] = set()
-    for each in stream:
-        before = world.derived()
-        world.change(each)
-        facts = {*static, *world.facts}
-        now = {new for fact in facts for new in closure.conclusions(fact)}
-        world.program.hold(Delta(0, tuple(sorted(now - implied)), tuple(sorted(implied - now))))
-        implied = now
-        change = world.settle()
-        after = world.derived()
-        assert after | facts == facts | rematerialised([[*equality, *rules]], facts)
-        assert (set(change.added), set(change.removed)) == (after - before, before - after)
-        assert not world.program.faults
+    check_derived(equality, rules, apart, static, stream)
 
 
 @settings(max_examples=15)

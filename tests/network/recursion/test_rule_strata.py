@@ -52,8 +52,7 @@ def test_rules_that_might_never_end_are_refused() -> None:
 
 def test_negation_looks_at_a_finished_stratum() -> None:
     apart = rule(
-        "apart",
-        "{ ?x :apart ?y } WHERE { ?x a :Node . ?y a :Node FILTER NOT EXISTS { ?x :p ?y } }",
+        "apart", "{ ?x :apart ?y } WHERE { ?x a :Node . ?y a :Node FILTER NOT EXISTS { ?x :p ?y } }"
     )
     world = World([apart, TRANSITIVE])
     world.kb.add(

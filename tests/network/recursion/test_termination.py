@@ -60,9 +60,7 @@ def test_terms_that_may_feed_themselves_are_refused(rules: list[DerivationRule])
     "rules",
     [
         # The new name is no :Known, and only those give names.
-        [
-            rule("up", f"{{ ?n a :Whole }} WHERE {{ ?x a :Whole . ?x a :Known {NAMED} }}"),
-        ],
+        [rule("up", f"{{ ?n a :Whole }} WHERE {{ ?x a :Whole . ?x a :Known {NAMED} }}")],
         # It stands where the body reads a part that no name is computed from.
         [rule("up", f"{{ ?x :part ?n }} WHERE {{ ?x :part ?y {NAMED} }}")],
         [made("up", "{ ?n :part ?x } WHERE { ?x :part ?y FILTER(!isBlank(?x)) }", "x")],

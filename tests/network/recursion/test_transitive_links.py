@@ -8,17 +8,13 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from sensorstream.kb.graph_index import Origin
 from sensorstream.model import owl
-from sensorstream.model.events import Delta
 from sensorstream.model.terms import IRI, Literal, Triple
 from sensorstream.network.recursion.derivation_rule import DerivationRule, clauses
-from sensorstream.network.recursion.linear_rules import FlatClosure, parted
 from sensorstream.network.recursion.transitive_links import transitive
-from tests.network.recursion.oracle import rematerialised
 from tests.network.recursion.regimes import REGIMES
 from tests.network.recursion.strategies import Change
-from tests.network.recursion.world import World, rule
+from tests.network.recursion.world import World, check_derived, rule
 
 P, Q, R, S = (IRI(f"http://example.org/{name}") for name in "pqrs")
 NODES = [IRI(f"http://example.org/n{number}") for number in range(6)]
@@ -90,23 +86,7 @@ def test_what_holds_is_what_the_rules_say(
 ) -> None:
     equality, more = ((), ()) if regime is None else REGIMES[regime]
     rules = [TRANSITIVE, *beside, *more]
-    linear, others = parted(rules) if apart else ([], rules)
-    closure = FlatClosure(linear)
-    world = World([*equality, *others], closure, Origin.STATIC)
-    world.kb.add(Origin.STATIC, sorted(static))
-    implied: set[Triple] = set()
-    for each in stream:
-        before = world.derived()
-        world.change(each)
-        facts = {*static, *world.facts}
-        now = {new for fact in facts for new in closure.conclusions(fact)}
-        world.program.hold(Delta(0, tuple(sorted(now - implied)), tuple(sorted(implied - now))))
-        implied = now
-        change = world.settle()
-        after = world.derived()
-        assert after | facts == facts | rematerialised([[*equality, *rules]], facts)
-        assert (set(change.added), set(change.removed)) == (after - before, before - after)
-        assert not world.program.faults
+    check_derived(equality, rules, apart, static, stream)
 
 
 @pytest.mark.parametrize("dropped", ["transitive", "inverse back"])

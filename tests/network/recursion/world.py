@@ -19,7 +19,7 @@ from sensorstream.network.plan.planner import plan_in_step
 from sensorstream.network.query_sources import Sources, TripleSource
 from sensorstream.network.recursion.derivation_program import DerivationProgram
 from sensorstream.network.recursion.derivation_rule import DerivationRule
-from sensorstream.network.recursion.linear_rules import FlatClosure
+from sensorstream.network.recursion.linear_rules import FlatClosure, parted
 from sensorstream.sparql.algebra import Construct, Pattern
 from sensorstream.sparql.query_parser import parse_query
 from tests.network.recursion.oracle import WINDOW, rematerialised
@@ -88,6 +88,33 @@ class World:
 
     def expected(self, layers: Iterable[Sequence[DerivationRule]]) -> set[Triple]:
         return rematerialised(layers, self.facts, self.window)
+
+
+def check_derived(
+    equality: Sequence[DerivationRule],
+    rules: Sequence[DerivationRule],
+    apart: bool,
+    static: set[Triple],
+    stream: list[list[Change]],
+) -> None:
+    """What holds at each instant is what the rules say; if ``apart``, flat rules work elsewhere."""
+    linear, others = parted(rules) if apart else ([], rules)
+    closure = FlatClosure(linear)
+    world = World([*equality, *others], closure, Origin.STATIC)
+    world.kb.add(Origin.STATIC, sorted(static))
+    implied: set[Triple] = set()
+    for each in stream:
+        before = world.derived()
+        world.change(each)
+        facts = {*static, *world.facts}
+        now = {new for one in facts for new in closure.conclusions(one)}
+        world.program.hold(Delta(0, tuple(sorted(now - implied)), tuple(sorted(implied - now))))
+        implied = now
+        change = world.settle()
+        after = world.derived()
+        assert after | facts == facts | rematerialised([[*equality, *rules]], facts)
+        assert (set(change.added), set(change.removed)) == (after - before, before - after)
+        assert not world.program.faults
 
 
 TRANSITIVE = rule("transitive", "{ ?x :p ?z } WHERE { ?x :p ?y . ?y :p ?z }")

@@ -34,16 +34,12 @@ def test_a_rule_of_another_text_selects_it_too() -> None:
 
 
 @pytest.mark.parametrize(
-    "clauses",
-    ["", ":Alarm(?x) :- :Alert(?x)."],
-    ids=["directly", "by Datalog"],
+    "clauses", ["", ":Alarm(?x) :- :Alert(?x)."], ids=["directly", "by Datalog"]
 )
 def test_rules_that_feed_each_other_at_one_moment_are_refused(clauses: str) -> None:
     made = "Alert" if clauses else "Alarm"
     with pytest.raises(UnsupportedQuery, match="r0"):
-        Machine(
-            f"{clauses} define {{ dotr_id1 a :{made} }} from A(SELECT ?a {{ ?a a :Alarm }})",
-        )
+        Machine(f"{clauses} define {{ dotr_id1 a :{made} }} from A(SELECT ?a {{ ?a a :Alarm }})")
 
 
 def test_in_window_mode_a_solution_happens_when_it_becomes_one() -> None:

@@ -20,10 +20,7 @@ WHERE {{ WINDOW <w> {{ ?x a :X ; :at ?s . ?y a :Y ; :at ?t FILTER(?s <= ?t && ?t
 
 
 def happens(name: str, kind: str, time: int) -> tuple[int, tuple[Triple, ...]]:
-    return time, (
-        (term(name), rdf.TYPE, term(kind)),
-        (term(name), term("at"), number(time)),
-    )
+    return time, ((term(name), rdf.TYPE, term(kind)), (term(name), term("at"), number(time)))
 
 
 X_Y = (happens("x", "X", 8), happens("y", "Y", 9), happens("z", "Z", 20))

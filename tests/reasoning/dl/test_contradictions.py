@@ -208,10 +208,7 @@ def test_owlready2_agrees_that_it_is_a_contradiction_and_minimal(asked: Deployme
     assert refused is not None
     found = refused.contradiction
     assert found is not None
-    assert found.triples == (
-        f"<{EX}x> <{rdf.TYPE}> <{EX}C> .",
-        f"<{EX}x> <{EX}r> <{EX}y> .",
-    )
+    assert found.triples == (f"<{EX}x> <{rdf.TYPE}> <{EX}C> .", f"<{EX}x> <{EX}r> <{EX}y> .")
     assert sorted(found.axioms) == ["A DisjointWith C", "r Domain A"]
     assert refused.message == (
         "the message contradicts the ontology: x a C, x r y against " + "; ".join(found.axioms)

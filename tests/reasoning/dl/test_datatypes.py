@@ -48,12 +48,7 @@ SENT: list[tuple[str, str, set[str], str]] = [
     ("duration", "PT90S", {"duration", "dayTimeDuration"}, ""),
     ("dayTimeDuration", "PT1M30S", {"duration", "dayTimeDuration"}, "P1Y"),
     ("yearMonthDuration", "P1Y", {"duration", "yearMonthDuration"}, "P1D"),
-    (
-        "duration",
-        "PT0S",
-        {"duration", "dayTimeDuration", "yearMonthDuration"},
-        "",
-    ),
+    ("duration", "PT0S", {"duration", "dayTimeDuration", "yearMonthDuration"}, ""),
     ("anyURI", "http://x.example/", {"anyURI"}, ""),
     ("hexBinary", "0AFF", {"hexBinary"}, "0AF"),
     ("base64Binary", "Cv8=", {"base64Binary"}, "Cv8"),

@@ -343,10 +343,7 @@ def follow(run: Run, steps: list[tuple[set[Triple], set[Triple]]]) -> int:
     return compared
 
 
-@settings(
-    max_examples=25,
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
-)
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(steps=steps)
 def test_islands_equal_the_whole_window_after_every_delta(
     ontology: Ontology, worker: Worker, steps: list[tuple[set[Triple], set[Triple]]]
@@ -420,10 +417,7 @@ told: st.SearchStrategy[Triple] = st.one_of(
 moves = st.lists(st.tuples(st.sets(told, max_size=4), st.sets(told, max_size=3)), max_size=6)
 
 
-@settings(
-    max_examples=25,
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
-)
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(steps=moves)
 def test_definitions_decided_last_equal_the_whole_window(
     shipped: Ontology, shipped_worker: Worker, steps: list[tuple[set[Triple], set[Triple]]]

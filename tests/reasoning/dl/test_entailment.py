@@ -68,11 +68,7 @@ def named(found: EntailmentReason) -> set[str]:
 @pytest.mark.parametrize(
     ("triple", "assertions", "axioms"),
     [
-        (
-            (x("s"), rdf.TYPE, x("Hot")),
-            {"s value"},
-            {"Hot EquivalentTo value some integer[>= 30]"},
-        ),
+        ((x("s"), rdf.TYPE, x("Hot")), {"s value"}, {"Hot EquivalentTo value some integer[>= 30]"}),
         (
             (x("s"), rdf.TYPE, x("Alarming")),
             {"s in", "lab type"},

@@ -79,7 +79,6 @@ def triples_of(
 
 campaign = settings(
     max_examples=int(os.environ.get("TEST_ONTOLOGIES", "15")),
-    deadline=None,
     derandomize="TEST_ONTOLOGIES" not in os.environ,
     suppress_health_check=list(HealthCheck),
 )

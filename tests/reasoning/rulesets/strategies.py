@@ -35,8 +35,6 @@ _TYPES = [f":{s} a :{c}" for s in "abc" for c in "CDEF"]
 _OTHERS = [":a :p 1", ":a :r 1", ":a :r 2", ":a owl:sameAs :b", ":b owl:sameAs :c"]
 _FACTS: list[Triple] = sorted(graph(" . ".join([*_LINKS, *_TYPES, *_OTHERS]) + " ."))
 windows = st.lists(
-    st.lists(st.sampled_from(_FACTS), min_size=1, max_size=5, unique=True),
-    min_size=1,
-    max_size=4,
+    st.lists(st.sampled_from(_FACTS), min_size=1, max_size=5, unique=True), min_size=1, max_size=4
 )
 """Changes one after the other: each triple comes, or goes if it is there."""

@@ -46,10 +46,7 @@ EXAMPLES = {
     "5(a)": (":p rdfs:domain :C . :q rdfs:subPropertyOf :p . :a :q 1", ":a a :C"),
     "5(b)": (":p rdfs:range :C . :q rdfs:subPropertyOf :p . :a :q :b", ":b a :C"),
     "6(a)": (":a :p 1", ":p rdfs:subPropertyOf :p"),
-    "6(b)": (
-        ":p rdfs:subPropertyOf :q",
-        ":p rdfs:subPropertyOf :p . :q rdfs:subPropertyOf :q",
-    ),
+    "6(b)": (":p rdfs:subPropertyOf :q", ":p rdfs:subPropertyOf :p . :q rdfs:subPropertyOf :q"),
     "6(d) domain": (":p rdfs:domain :C", ":p rdfs:subPropertyOf :p"),
     "6(d) range": (":p rdfs:range :C", ":p rdfs:subPropertyOf :p"),
     "7(a)": (":C rdfs:subClassOf :D", ":C rdfs:subClassOf :C . :D rdfs:subClassOf :D"),
@@ -142,19 +139,10 @@ EXAMPLES = {
         "owl:Nothing rdfs:subClassOf :C",
     ),
     "scm-sco": (":C rdfs:subClassOf :D . :D rdfs:subClassOf :E", ":C rdfs:subClassOf :E"),
-    "scm-eqc1": (
-        ":C owl:equivalentClass :D",
-        ":C rdfs:subClassOf :D . :D rdfs:subClassOf :C",
-    ),
+    "scm-eqc1": (":C owl:equivalentClass :D", ":C rdfs:subClassOf :D . :D rdfs:subClassOf :C"),
     "scm-eqc2": (":C rdfs:subClassOf :D . :D rdfs:subClassOf :C", ":C owl:equivalentClass :D"),
-    "scm-op": (
-        ":p a owl:ObjectProperty",
-        ":p rdfs:subPropertyOf :p ; owl:equivalentProperty :p",
-    ),
-    "scm-dp": (
-        ":p a owl:DatatypeProperty",
-        ":p rdfs:subPropertyOf :p ; owl:equivalentProperty :p",
-    ),
+    "scm-op": (":p a owl:ObjectProperty", ":p rdfs:subPropertyOf :p ; owl:equivalentProperty :p"),
+    "scm-dp": (":p a owl:DatatypeProperty", ":p rdfs:subPropertyOf :p ; owl:equivalentProperty :p"),
     "scm-spo": (":p rdfs:subPropertyOf :q . :q rdfs:subPropertyOf :r", ":p rdfs:subPropertyOf :r"),
     "scm-eqp1": (
         ":p owl:equivalentProperty :q",

@@ -38,11 +38,7 @@ def test_one_part_that_is_not_ready_makes_the_whole_unready(
     assert answer.status_code == 503
     assert answer.headers["content-type"] == "application/problem+json"
     assert answer.json()["detail"] == "not ready: history"
-    assert answer.json()["parts"]["history"] == {
-        "ready": False,
-        "detail": "refused",
-        "age": 0.3,
-    }
+    assert answer.json()["parts"]["history"] == {"ready": False, "detail": "refused", "age": 0.3}
 
 
 def test_metrics_can_be_scraped(client: httpx.Client) -> None:

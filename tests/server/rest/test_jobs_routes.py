@@ -21,8 +21,7 @@ def test_one_job_too_many_is_told_with_the_time_to_ask_again(client: httpx.Clien
 
 
 @pytest.mark.parametrize(
-    "change",
-    [{"language": "cypher"}, {"text": ""}, {"on": "cache"}, {"text": None}],
+    "change", [{"language": "cypher"}, {"text": ""}, {"on": "cache"}, {"text": None}]
 )
 def test_a_job_of_the_wrong_form_is_refused(
     client: httpx.Client, change: dict[str, object]

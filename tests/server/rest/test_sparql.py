@@ -134,10 +134,7 @@ def test_what_cannot_be_answered_is_refused_with_its_place(
             "{ ?s <http://example.org/name> ?n }",
             {"Ada", "Room"},
         ),
-        (
-            "select ?n from named <urn:sensorstream:static> { graph ?g { ?s ?p ?n } }",
-            {"Room"},
-        ),
+        ("select ?n from named <urn:sensorstream:static> { graph ?g { ?s ?p ?n } }", {"Room"}),
         ("select ?n from <urn:sensorstream:static> { graph ?g { ?s ?p ?n } }", set()),
         ("select ?n { graph <urn:sensorstream:window> { ?s ?p ?n } }", {"Ada"}),
     ],

@@ -36,9 +36,7 @@ def test_a_secret_is_told_once_when_a_webhook_is_registered(client: httpx.Client
     assert made["secret"] not in listed.text
 
 
-def test_a_webhook_is_put_by_an_id_and_told_its_secret_when_it_is_new(
-    client: httpx.Client,
-) -> None:
+def test_a_webhook_is_put_by_an_id_and_told_its_secret_when_it_is_new(client: httpx.Client) -> None:
     put = client.put("/webhooks/of-this-test", json={"url": URL, "queries": ["crowd"]})
     assert (put.status_code, put.json()["id"]) == (201, "of-this-test")
     assert put.json()["secret"].startswith("whsec_")

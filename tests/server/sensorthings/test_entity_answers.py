@@ -14,11 +14,7 @@ from starlette.exceptions import HTTPException
 
 from sensorstream.errors import Overrun
 from sensorstream.history.asking.checked_question import read_question
-from sensorstream.history.asking.history_relations import (
-    FOREVER,
-    PresentStatements,
-    StandingTriple,
-)
+from sensorstream.history.asking.history_relations import FOREVER, PresentStatements, StandingTriple
 from sensorstream.history.asking.query_answer import Row
 from sensorstream.history.asking.query_run import AskingLimits, snapshot
 from sensorstream.kb.graph_index import Origin
@@ -167,8 +163,7 @@ def pages(ask: naive.Ask, path: str, options: list[tuple[str, str]]) -> Iterator
 
 
 def check_request(
-    ask: naive.Ask,
-    request: tuple[World, Condition | None, list[tuple[str, bool]], int],
+    ask: naive.Ask, request: tuple[World, Condition | None, list[tuple[str, bool]], int]
 ) -> None:
     world, condition, order, top = request
     expected = world.things()["Observations"]

@@ -171,11 +171,7 @@ def test_an_unknown_envelope_is_a_version_mismatch(client: httpx.Client) -> None
         ("e11", 'e:mustUnderstand="0"', True),
         ("e11", "", True),
         ("e11", 'e:mustUnderstand="1" e:actor="http://example.org/someone-else"', True),
-        (
-            "e11",
-            'e:mustUnderstand="1" e:actor="http://schemas.xmlsoap.org/soap/actor/next"',
-            False,
-        ),
+        ("e11", 'e:mustUnderstand="1" e:actor="http://schemas.xmlsoap.org/soap/actor/next"', False),
         ("e12", 'e:mustUnderstand="true"', False),
         ("e12", 'e:mustUnderstand="true" e:role="http://example.org/someone-else"', True),
         (

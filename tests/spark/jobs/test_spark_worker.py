@@ -31,10 +31,7 @@ HUGE = "select a.n, md5(a.n::text) as text from generate_series(1, 100000000) a(
 
 
 def asked(
-    worker: WorkerProcess,
-    folder: Path,
-    text: JobText,
-    most: int = 1 << 20,
+    worker: WorkerProcess, folder: Path, text: JobText, most: int = 1 << 20
 ) -> tuple[int, list[SparkProgress]]:
     """The number of rows, and what was told on the way."""
     told: list[SparkProgress] = []

@@ -61,11 +61,7 @@ def seconds(number: float) -> timedelta:
         ("RANGE 1h OF INDIVIDUALS", {"range": seconds(3600), "unit": WindowUnit.INDIVIDUALS}),
         (
             "RANGE 1h OF <C>",
-            {
-                "range": seconds(3600),
-                "unit": WindowUnit.INDIVIDUALS,
-                "instances_of": IRI("C"),
-            },
+            {"range": seconds(3600), "unit": WindowUnit.INDIVIDUALS, "instances_of": IRI("C")},
         ),
         ("LANDMARK STEP 1d", {"kind": WindowKind.LANDMARK, "step": seconds(86400)}),
         ("LANDMARK TRIPLES STEP 5", {"kind": WindowKind.LANDMARK, "step": 5}),

@@ -87,10 +87,7 @@ A, B, C, D = (IRI(name) for name in "abcd")
 @pytest.mark.parametrize(
     ("path", "meant"),
     [
-        (
-            "<a>/^<b>|!(<c>|^<d>)",
-            Alternative(Sequence(A, Inverse(B)), NegatedSet((C,), (D,))),
-        ),
+        ("<a>/^<b>|!(<c>|^<d>)", Alternative(Sequence(A, Inverse(B)), NegatedSet((C,), (D,)))),
         (
             "(<a>|<b>)*/<c>+/<d>?",
             Sequence(Sequence(ZeroOrMore(Alternative(A, B)), OneOrMore(C)), ZeroOrOne(D)),

@@ -40,11 +40,7 @@ def between(text: str, *window: Triple) -> tuple[Said, Said, bool]:
     assert upper(axioms).untreated == ()
     most = saturate(upper(axioms).rules, given, least)
     told = said(saturate((), everything), everything)
-    return (
-        said(least, everything) - told,
-        said(most, everything) - told,
-        contradicts(most),
-    )
+    return (said(least, everything) - told, said(most, everything) - told, contradicts(most))
 
 
 def test_of_a_choice_the_lower_bound_takes_nothing_and_the_upper_everything() -> None:
