@@ -13,7 +13,8 @@ from sensorstream.model.timeline import Timeline
 from sensorstream.model.waits import SilentSource
 from sensorstream.settings.settings import TimeSettings
 from tests.engine.conftest import Deploy, Start
-from tests.engine.test_waiting import LATENESS, ONTOLOGY, RULES, Journal, Said, by_definition, told
+from tests.engine.sensors import ONTOLOGY
+from tests.engine.test_waiting import LATENESS, RULES, Journal, Said, by_definition, told
 
 LENGTHS = st.integers(0, 40)
 DISORDERS = st.builds(
