@@ -30,6 +30,7 @@ from sensorstream.history.effects_writer import followed, store_followed
 from sensorstream.journal.message import AskEngines
 from sensorstream.journal.records import Record
 from sensorstream.model import rdf
+from sensorstream.model.events import Status
 from sensorstream.model.terms import IRI
 from sensorstream.reasoning.dl.cross_check import Differences
 from sensorstream.server.rest.queries_routes import _follow
@@ -86,9 +87,10 @@ def there(deployment: Deployment, new_database: Callable[[], str]) -> Iterator[A
 
 
 def without_seconds(found: Any) -> Any:
-    """The same without what a clock measures."""
+    """The same without what a clock measures, and what an engine that was built again counts."""
     if isinstance(found, dict):
-        return {k: without_seconds(v) for k, v in found.items() if k not in TIMES}
+        other = TIMES | {"added", "removed"} if "operator" in found else TIMES
+        return {k: without_seconds(v) for k, v in found.items() if k not in other}
     return [without_seconds(each) for each in found] if isinstance(found, list) else found
 
 
@@ -296,7 +298,7 @@ def test_a_server_with_an_engine_of_its_own_passes_over_questions(
             expected = ask(path, params={"key": "north"}).json()
     with Application.open(at(deployment.settings, url)) as server:
         assert asking(server)(path).json() == expected
-        assert server.submit(SOUTH[0], "south").result(60).message.id == "m8"
+        assert server.submit(SOUTH[0], "south").result(60).status is Status.ACCEPTED
 
 
 def test_nothing_but_classes_of_the_package_comes_out_of_an_answer() -> None:

@@ -52,5 +52,6 @@ def test_the_same_command_goes_on_after_its_postgresql_was_killed(
         command.send_signal(signal.SIGTERM)
         told = finished(command)
         check_same(url, expected, deployment.ontology.schema, *RELATIONS)
-    assert told.count("the history is unavailable, messages wait") == 2, told
-    assert told.count("the history is available again") == 2, told
+    # The figures of a batch have a connection of their own, whose loss may be seen later.
+    lost = told.count("the history is unavailable, messages wait")
+    assert lost == told.count("the history is available again") >= 2, told
