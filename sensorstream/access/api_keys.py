@@ -11,12 +11,12 @@ import hashlib
 import hmac
 import secrets
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final
 
 from sensorstream.access.roles import Identity, Role, all_of
 from sensorstream.errors import Unauthenticated
+from sensorstream.model.frozen import field, frozen
 
 MARK: Final = "ssk_"
 """The beginning of every key."""
@@ -25,7 +25,7 @@ _SHOWN: Final = 12
 _BYTES: Final = 32
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Key:
     """A key as it is kept; all times are aware. ``sources`` are those that its messages may come
     from; None: any. ``used_at`` may be a minute behind.

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from threading import Lock
 from typing import Final, TypeAlias
 
+from sensorstream.model.frozen import frozen
 
-@dataclass(frozen=True, slots=True)
+
+@frozen
 class AuditedChange:
     """A request for a change, and the status of its answer.
 

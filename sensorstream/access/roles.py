@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from typing import Final, Literal
 
 from sensorstream.errors import SettingsError
+from sensorstream.model.frozen import frozen
 
 
 class Role(StrEnum):
@@ -37,7 +37,7 @@ def all_of(roles: Iterable[Role]) -> frozenset[Role]:
     return frozenset().union(*(_IMPLIED[each] for each in roles))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Identity:
     """A client; ``roles`` holds the included ones too. ``kind`` says what ``name`` is: the name of
     a key, or the subject of a token. ``sources`` are those that its messages may come from; None:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from ipaddress import ip_address
 from threading import Lock
@@ -23,6 +22,7 @@ from sensorstream.access.roles import Identity, Role, all_of, role_mapping
 from sensorstream.clock import Clock
 from sensorstream.errors import SettingsError, Unauthenticated, Unavailable
 from sensorstream.installation import require
+from sensorstream.model.frozen import frozen
 
 _LOG = logging.getLogger(__name__)
 _ALGORITHMS: Final[Mapping[str, str]] = {
@@ -48,7 +48,7 @@ _KEPT: Final = 1000
 _SMALLEST_RSA: Final = 2048
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Trust:
     """The provider, and the tokens that are accepted; ``roles`` maps the values of ``claim``."""
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from typing import Any, Final
 
@@ -24,6 +23,7 @@ from sensorstream.alerts.alert_records import (
 )
 from sensorstream.engine.engine_queries import EngineReport
 from sensorstream.model.events import Alert
+from sensorstream.model.frozen import asdict, frozen, replace
 from sensorstream.model.timeline import Instant, Timeline
 from sensorstream.model.webhook_definition import ALERTMANAGER, CLOUD_EVENTS
 from sensorstream.streams.query_report import Report
@@ -160,7 +160,7 @@ MOST_TOLD: Final = 100
 """Alerts of a group that are sent at once, new ones first; the others are counted."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class AlertsOfGroup:
     """A group at a moment; ``told`` are the first of its alerts, ``cleared`` of them all ended."""
 

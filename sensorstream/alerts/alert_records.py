@@ -8,6 +8,7 @@ from typing import Final, Literal, TypeAlias
 
 from sensorstream.errors import AlertError
 from sensorstream.model.events import Alert
+from sensorstream.model.frozen import frozen
 from sensorstream.model.timeline import Instant
 from sensorstream.model.webhook_definition import WebhookContent, WebhookDefinition
 
@@ -20,7 +21,7 @@ MOST_STARS: Final = 8
 """Signs ``*`` in a pattern: each lets the comparison begin anew."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Incident:
     """The facts of an incident.
 
@@ -55,7 +56,7 @@ class Incident:
     flapping: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class AlertChange:
     """A change of an incident.
 
@@ -84,7 +85,7 @@ class AlertChange:
         return f"{self.incident}.{self.seq}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Silence:
     """Receivers are not told of alerts that match, from ``starts_at`` until before ``ends_at``.
 
@@ -135,7 +136,7 @@ DeliveryState: TypeAlias = Literal["pending", "delivered", "dead"]
 """Dead: set aside, after the last attempt or because the webhook was disabled."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RaisedAlert:
     """An alert as history keeps it.
 
@@ -152,7 +153,7 @@ class RaisedAlert:
         return self.alert.id
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class KeptReport:
     """A report of a continuous query, kept until it is delivered; ``data`` is JSON text by
     :func:`~sensorstream.alerts.alert_formats.report_json`, ``reported_at`` wall time, aware.
@@ -164,7 +165,7 @@ class KeptReport:
     reported_at: datetime
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class AlertGroup:
     """The message to one webhook about a group of alerts; ``data`` is JSON text by
     :func:`~sensorstream.alerts.alert_formats.group_json`, ``told_at`` wall time, aware.
@@ -222,7 +223,7 @@ def subject_of(told: Told) -> str:
             return ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Delivery:
     """An event on its way to one webhook; ``attempts`` have failed so far."""
 
@@ -232,7 +233,7 @@ class Delivery:
     attempts: int
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class LoggedDelivery:
     """A delivery and its last attempt: its seconds, HTTP status, error, start of the answer."""
 
@@ -253,7 +254,7 @@ class LoggedDelivery:
     error: str | None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class WebhookState:
     """A webhook and its state; ``last`` is the delivery that was attempted last, ``failing_since``
     the time from which on all attempts have failed.
@@ -265,7 +266,7 @@ class WebhookState:
     last: LoggedDelivery | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Backlog:
     """The deliveries that wait for one receiver: their number, and when the oldest was raised."""
 

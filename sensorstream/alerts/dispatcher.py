@@ -13,7 +13,6 @@ import logging
 from collections.abc import Callable, Collection, Coroutine, Iterator, Mapping, Sequence
 from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import partial
 from itertools import groupby
@@ -33,6 +32,7 @@ from sensorstream.alerts.targets import Resolver, place_of, resolve
 from sensorstream.clock import Clock, ClockSetBack
 from sensorstream.errors import HistoryError, SensorStreamError, Unavailable
 from sensorstream.logs import concerning, trace_facts
+from sensorstream.model.frozen import field, frozen
 from sensorstream.model.timeline import Timeline
 from sensorstream.settings.settings import WebhookSettings
 
@@ -108,7 +108,7 @@ class _Batch(NamedTuple):
     marked: asyncio.Future[None]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class DeliveryTrace:
     """An attempt in a trace: headers that name it to the receiver, and its end."""
 
@@ -119,7 +119,7 @@ class DeliveryTrace:
 _UNTRACED: Final = DeliveryTrace()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class DeliveryPlan:
     """The times and the means of sending deliveries.
 

@@ -6,7 +6,6 @@ import asyncio
 import ssl
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
 from ipaddress import ip_address
@@ -20,6 +19,7 @@ from sensorstream.alerts.sender import DeliveryFailure
 from sensorstream.alerts.targets import Address, Resolver, WebhookPlace, check_addresses, read_url
 from sensorstream.clock import Clock
 from sensorstream.errors import WebhookError
+from sensorstream.model.frozen import frozen
 from sensorstream.settings.settings import Network
 
 _AT_ONCE: Final = 256
@@ -37,7 +37,7 @@ _LONGEST_WAIT: Final = timedelta(hours=1)
 _GONE, _TOO_MANY, _UNAVAILABLE = 410, 429, 503
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Attempt:
     """The result of an attempt, begun at ``at`` (aware); no ``failure``: the receiver has it.
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Final, Generic, TypeVar
 
 from sensorstream.alerts.alert_records import Told
+from sensorstream.model.frozen import frozen
 from sensorstream.settings.endpoints import KafkaOutput, MqttOutput
 
 OUTPUT: Final = "out_"
@@ -17,7 +17,7 @@ OUTPUT: Final = "out_"
 Options = TypeVar("Options", bound=KafkaOutput | MqttOutput)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class DeliveryFailure:
     """The reason why an attempt failed; ``final`` means that trying again is pointless.
 

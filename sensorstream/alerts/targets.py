@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
 from typing import Final, TypeAlias
@@ -17,6 +16,7 @@ from typing import Final, TypeAlias
 import httpx
 
 from sensorstream.errors import WebhookError
+from sensorstream.model.frozen import frozen
 from sensorstream.settings.settings import Network
 
 Address: TypeAlias = IPv4Address | IPv6Address
@@ -39,7 +39,7 @@ _SPECIAL: Final = (
 _ISATAP: Final = (0x00005EFE, 0x02005EFE)  # RFC 5214, section 6.1
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class WebhookPlace:
     """A webhook's URL taken apart; ``host`` and ``authority`` are ASCII."""
 

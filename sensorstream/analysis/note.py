@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from sensorstream.analysis.value_kinds import Kinds
 from sensorstream.errors import Position
+from sensorstream.model.frozen import field, frozen
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import IRI
 from sensorstream.sparql.algebra import Query, Update
@@ -16,7 +16,7 @@ from sensorstream.sparql.query_parser import Parsed
 AnyParsed: TypeAlias = Parsed[Query] | Parsed[Update]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Note:
     """Not a fault, but worth knowing; ``code`` is stable, ``text`` is for people."""
 
@@ -25,7 +25,7 @@ class Note:
     position: Position
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class QueryContext:
     """The context of a query.
 

@@ -6,7 +6,6 @@ import logging
 from collections.abc import Sequence
 from concurrent.futures import Future
 from contextlib import ExitStack
-from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 from typing import Final
@@ -80,6 +79,7 @@ from sensorstream.history.webhook_store import PostgresWebhooks
 from sensorstream.installation import require
 from sensorstream.journal.entry import Entry
 from sensorstream.journal.notice import ReportDisabled
+from sensorstream.model.frozen import frozen
 from sensorstream.processes.forks import QuestionLimits
 from sensorstream.reasoning.dl.cross_check import Differences
 from sensorstream.reasoning.reasoner import NoReasoner
@@ -95,7 +95,7 @@ _CONNECTIONS: Final = 4
 """Database connections for the outbox, lists of alerts and the like; the writer has its own."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class InForce:
     """A rule in force: ``kind`` is ``mapping`` or ``semantic``."""
 

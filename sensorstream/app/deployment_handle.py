@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 
 from sqlalchemy import Engine as Database
@@ -17,6 +16,7 @@ from sensorstream.app.questions.mirrored_window import EngineView, WindowMirror
 from sensorstream.clock import Clock
 from sensorstream.engine.engine import Engine
 from sensorstream.errors import QueryError, Unavailable
+from sensorstream.model.frozen import frozen
 from sensorstream.model.timeline import Timeline
 from sensorstream.processes.fork_once import run_apart
 from sensorstream.settings.settings import Settings
@@ -31,7 +31,7 @@ _SECONDS: Final = 5.0
 """Seconds of work for an answer of an engine on Spark, whose messages wait."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Asked:
     """An engine that is asked; ``alone``: no other one is."""
 

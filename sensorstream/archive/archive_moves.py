@@ -20,7 +20,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any, Final, TypeAlias
@@ -63,6 +62,7 @@ from sensorstream.history.partitions import FIRST, Partitions, StatementPartitio
 from sensorstream.history.store_rows import STATEMENTS as STATEMENT_ROWS
 from sensorstream.history.store_rows import STAYS as STAY_ROWS
 from sensorstream.history.term_dictionary import Dictionary
+from sensorstream.model.frozen import frozen, replace
 from sensorstream.model.terms import IRI, BlankNode, Literal, Subject, Term
 from sensorstream.model.timeline import Instant, Timeline
 
@@ -99,7 +99,7 @@ Say = Callable[[str], None]
 _PRINT: Final = "row(count(*), sum(hashtextextended(s::text, 0)::numeric))::text"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Source:
     """The rows that leave: those of a partition, and the stays that ended in its span."""
 

@@ -9,7 +9,6 @@ import os
 import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from typing import Final
 
@@ -23,6 +22,7 @@ import sqlglot.generators.duckdb  # noqa: F401
 from sensorstream.archive.archive_sparql import install
 from sensorstream.errors import ArchiveError, Overrun, QueryError, SensorStreamError
 from sensorstream.history.view_definitions import ENTRY_VIEWS
+from sensorstream.model.frozen import frozen
 from sensorstream.processes.fork_server import serve_forks
 from sensorstream.processes.forks import QuestionLimits
 from sensorstream.processes.process_limits import limit_memory
@@ -56,7 +56,7 @@ from (select subject as id from store.statements union select predicate from sto
 """
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ArchiveQuestion:
     """A question in SQL, which reads ``files`` only; ``definitions`` make its tables and views.
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +23,7 @@ from sensorstream.history.asking.query_run import AskingLimits
 from sensorstream.history.asking.split_question import in_parts, sql_question
 from sensorstream.history.read_only_sql import AnswerColumn, SqlResult, SqlStream, bounded
 from sensorstream.history.view_definitions import View
+from sensorstream.model.frozen import field, frozen
 from sensorstream.model.terms import Literal, Term
 from sensorstream.processes.forks import QuestionLimits, RestingForks
 from sensorstream.processes.stopping import Stop
@@ -42,7 +42,7 @@ class DuckDB(RestingForks):
         super().__init__("sensorstream.archive.archive_process", "the archive")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Archive:
     """The place of an archive, and the means to ask it.
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -35,6 +34,7 @@ from sensorstream.history.store import PostgresStore
 from sensorstream.history.term_dictionary import TermKey, TermKind, look_up
 from sensorstream.journal.takeover import PutOntology, PutRules
 from sensorstream.model.events import Message
+from sensorstream.model.frozen import frozen, replace
 from sensorstream.model.terms import IRI
 from sensorstream.model.timeline import Timeline
 from sensorstream.reasoning.ontology import parse_accepted
@@ -143,7 +143,7 @@ def _checkpoints(store: PostgresStore, name: IRI) -> list[int]:
     return found
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Held:
     """The individual's rows in the archive: rows by part, stays and messages."""
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -18,6 +17,7 @@ from psycopg2.extras import Json
 from sensorstream.archive.parquet_layout import TABLES, ArchivedTable
 from sensorstream.errors import ArchiveError
 from sensorstream.history.database import connect, one_value, opened, translating
+from sensorstream.model.frozen import field, frozen
 
 if TYPE_CHECKING:
     from psycopg2 import extensions
@@ -39,7 +39,7 @@ class State(Enum):
     """Nowhere; the files are deleted."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class FileContent:
     """The content of a file: the number of its rows, and the SHA-256 digest of its bytes."""
 
@@ -47,7 +47,7 @@ class FileContent:
     digest: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ArchivePart:
     """A part of the archive: the statements with ``ended_from <= valid_to < ended_before``.
 

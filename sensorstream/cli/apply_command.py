@@ -5,7 +5,6 @@ from __future__ import annotations
 import difflib
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
@@ -16,6 +15,7 @@ from sensorstream.cli.options import json_option, server_options, server_url
 from sensorstream.cli.terminal import print_json, print_lines
 from sensorstream.client.deployment_operations import Kind
 from sensorstream.errors import LanguageError
+from sensorstream.model.frozen import frozen
 from sensorstream.model.webhook_definition import WebhookDefinition
 from sensorstream.settings.settings_file import load_settings
 
@@ -192,7 +192,7 @@ def _effects(found: dict[str, Any]) -> Iterator[str]:
         )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ServerTexts:
     """The texts in force on a server, as in :class:`.Folder`, and the digests that guard them.
 

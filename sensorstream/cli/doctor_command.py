@@ -14,7 +14,6 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, closing
-from dataclasses import asdict, dataclass
 from enum import Enum
 from importlib import metadata
 from pathlib import Path
@@ -28,6 +27,7 @@ from sensorstream.cli.options import address, config_option, json_option
 from sensorstream.cli.terminal import cell, lasting, print_json, print_table
 from sensorstream.errors import MissingExtra, SensorStreamError, SettingsError
 from sensorstream.installation import require
+from sensorstream.model.frozen import asdict, frozen
 from sensorstream.model.timeline import Timeline
 from sensorstream.settings.endpoints import KafkaConnection, MqttConnection
 from sensorstream.settings.settings import Settings
@@ -68,7 +68,7 @@ _NEEDED: Final = (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Finding:
     """A finding, and the way out if it is bad."""
 

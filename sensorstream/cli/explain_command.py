@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from contextlib import closing
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -16,6 +15,7 @@ from sensorstream.cli.options import FILE, server_options, server_url
 from sensorstream.cli.printers import EventPrinter
 from sensorstream.cli.run_command import EngineOptions, engine_options, offline_engine
 from sensorstream.cli.terminal import lasting, print_lines
+from sensorstream.model.frozen import frozen
 
 if TYPE_CHECKING:
     from sensorstream.model.timeline import Instant
@@ -79,7 +79,7 @@ def command(url: str | None, **given: Any) -> None:
         print_lines(data["plan"] if asked.only_plan else tree(data))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Asked:
     """The options that say what is to be explained."""
 

@@ -6,7 +6,6 @@ import itertools
 import json
 import shutil
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields
 from datetime import timedelta
 from pathlib import Path
 from typing import Final, TypeAlias
@@ -16,10 +15,11 @@ import click
 
 from sensorstream.cli.options import FILE, SETTINGS_FILE
 from sensorstream.installation import bundled, lacking
+from sensorstream.model.frozen import fields, frozen
 from sensorstream.settings.settings import LISTED_SECTIONS, NAMED_SECTIONS, SECTIONS, ServerSettings
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class WorkspaceTemplate:
     """A kind of working folder; its ontology and its rule file have its ``name``, too.
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
 from pathlib import Path
@@ -18,6 +17,7 @@ from sensorstream.cli.options import config_option
 from sensorstream.cli.terminal import cell, print_table
 from sensorstream.clock import SystemClock
 from sensorstream.errors import TermError, UnknownKey
+from sensorstream.model.frozen import frozen
 from sensorstream.settings.settings_file import load_settings
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 _COLUMNS: Final = ("prefix", "name", "roles", "sources", "state", "created", "expires", "last used")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Store:
     keys: PostgresKeys
     log: PostgresAuditLog

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +15,7 @@ from sensorstream.cli.printers import mapped_turtle, prefixes_of
 from sensorstream.cli.terminal import print_json, print_lines
 from sensorstream.clock import SystemClock
 from sensorstream.errors import MessageError
+from sensorstream.model.frozen import asdict, frozen
 from sensorstream.settings.settings import Settings
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from sensorstream.model.timeline import Timeline
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Result:
     """The result for one message; ``mapped`` is None if it could not be mapped."""
 

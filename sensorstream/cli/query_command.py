@@ -7,7 +7,6 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from tempfile import SpooledTemporaryFile
@@ -37,6 +36,7 @@ from sensorstream.cli.terminal import (
 from sensorstream.client.question_operations import AskedOf
 from sensorstream.errors import ServerUnreachable
 from sensorstream.installation import require
+from sensorstream.model.frozen import frozen
 from sensorstream.model.rdf_formats import RDF_FORMATS
 from sensorstream.settings.settings import Settings
 from sensorstream.settings.settings_file import load_settings
@@ -95,7 +95,7 @@ def _answer_options(endings: str) -> Callable[[Command], Command]:
     )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Asked:
     """A question: the place it is asked of, and the media types that its answer may have."""
 

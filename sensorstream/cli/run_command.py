@@ -7,7 +7,6 @@ import sys
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
-from dataclasses import dataclass, replace
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
@@ -20,6 +19,7 @@ from sensorstream.cli.options import FILE, as_one, config_option, is_given
 from sensorstream.cli.printers import EventPrinter, MessagePrinter, prefixes_of
 from sensorstream.cli.terminal import lasting, print_json
 from sensorstream.errors import SettingsError, UnsupportedQuery
+from sensorstream.model.frozen import frozen, replace
 from sensorstream.model.rdf_formats import RDF_ENDINGS
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ _RUN: Final = 256
 """Events whose reports may come together."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class EngineOptions:
     """The options that make an engine: ``--rules --static --window --profile --lateness``."""
 
@@ -331,7 +331,7 @@ def command(events: Path | None, watched: bool, **given: Any) -> None:
     watch(run, lambda: _involved(events, options))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Options:
     queries: tuple[Path, ...]
     messages: tuple[str, ...]
@@ -436,7 +436,7 @@ def _run_messages(options: _Options) -> None:
         raise click.exceptions.Exit(1)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Tried:
     """The engine and the mapping that messages are run through."""
 

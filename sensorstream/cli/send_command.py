@@ -24,10 +24,11 @@ from sensorstream.cli.options import FOLDER, json_option, server_options, server
 from sensorstream.cli.terminal import print_json, progress
 from sensorstream.clock import SystemClock
 from sensorstream.errors import MessageError
+from sensorstream.model.frozen import frozen
 from sensorstream.settings.settings_file import load_settings
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Outgoing:
     """A message to send, read when it is needed; ``name`` is for output.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias, TypedDict, Unpack
 from urllib.parse import quote, urlsplit
@@ -19,6 +18,7 @@ from sensorstream.client.operation import (
     params,
     text_of,
 )
+from sensorstream.model.frozen import frozen
 
 if TYPE_CHECKING:
     import httpx
@@ -35,7 +35,7 @@ MEDIA_TYPES: Final[dict[Kind, str]] = {
 """The media type of each kind."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class OntologyInForce:
     """The text of an ontology; ``origin`` is ``settings``, or the id of the change that put it."""
 

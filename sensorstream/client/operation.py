@@ -9,7 +9,6 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Coroutine, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from datetime import datetime
 from functools import update_wrapper
 from typing import (
@@ -35,6 +34,7 @@ from sensorstream.errors import (
     ServerUnreachable,
     errors_by_code,
 )
+from sensorstream.model.frozen import field, frozen
 
 if TYPE_CHECKING:
     import httpx
@@ -60,7 +60,7 @@ ARROW: Final = "application/vnd.apache.arrow.stream"
 SOLUTIONS: Final = "application/sparql-results+json"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PreparedRequest(Generic[Answer]):
     """A request, and the function that reads its answer."""
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from sensorstream.installation import require
 from sensorstream.model import xsd
+from sensorstream.model.frozen import frozen
 from sensorstream.model.html_tables import html_lines, html_table
 from sensorstream.model.xsd import INTEGER_TYPES
 
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     import pyarrow
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Results:
     """Rows of values: int, float, Decimal, bool, datetime or text; None if a variable is unbound.
     IRIs and blank nodes are text. ``truncated``: the server left out further rows.
@@ -145,7 +146,7 @@ def _array(values: list[Any]) -> Any:
         return pa.array([None if value is None else str(value) for value in values])
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class QueryReport:
     """The report of a continuous query at one time.
 
@@ -173,7 +174,7 @@ class QueryReport:
         return f"{self.operation} at {self.time}: {self.query}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SentEvent:
     """An event of a stream; ``data`` is its JSON object."""
 

@@ -7,7 +7,6 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from itertools import accumulate, pairwise
 from typing import Any, Final, TypeAlias
 
@@ -15,6 +14,7 @@ from nicegui import ui
 
 from sensorstream.console import page_scripts
 from sensorstream.errors import TermError
+from sensorstream.model.frozen import frozen
 from sensorstream.model.geometry import CRS84, has_geometry, read_geometry, shapely, system_of
 
 Points: TypeAlias = Sequence[tuple[float, float | None]]
@@ -175,7 +175,7 @@ _PAIRS: Final = (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class DrawnShape:
     """A geometry as GeoJSON has it, in a frame: :data:`DEGREES`, :data:`PLANE`, or the IRI of a
     reference system whose place on the globe is not known.

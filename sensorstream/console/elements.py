@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from types import MappingProxyType
 from typing import Any, Final, TypeAlias
@@ -20,6 +19,7 @@ from sensorstream.console.code_editor import mark_faults
 from sensorstream.console.page_addresses import BASE, address, twin
 from sensorstream.console.shown_values import Piece, Value, number, viewer, when
 from sensorstream.errors import SensorStreamError
+from sensorstream.model.frozen import frozen
 
 
 def link(text: str, address: str) -> ui.element:
@@ -176,7 +176,7 @@ _BUTTON: Final = (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TableColumn:
     """A column: the key of its values in a row, its heading, and where a value leads."""
 

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
 from html import escape
 from typing import Any, Final
 
@@ -44,6 +43,7 @@ from sensorstream.console.page_visits import Visit
 from sensorstream.console.shown_values import Piece, label, named, number, state, when
 from sensorstream.console.why_tree import show_statement
 from sensorstream.errors import SensorStreamError, UnknownIndividual
+from sensorstream.model.frozen import frozen, replace
 
 _MOST: Final = 2000
 _DRAWN: Final = 300
@@ -289,7 +289,7 @@ _MOST_MOMENTS: Final = 40
 """Bars below each other; what would need more is left out."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Spell:
     """A value that held for a while; ``until`` is None: it still does."""
 
@@ -301,7 +301,7 @@ class Spell:
     message_id: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SpellRow:
     """Spells of one property that do not overlap, the oldest first."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any, Final
 
 from nicegui import ui
@@ -15,6 +14,7 @@ from sensorstream.console.page_addresses import local_name
 from sensorstream.console.page_visits import Visit
 from sensorstream.console.shown_values import label, number
 from sensorstream.console.text_changes import VersionTable
+from sensorstream.model.frozen import frozen
 
 _PREFIXES: Final = """
 PREFIX owl: <http://www.w3.org/2002/07/owl#>
@@ -47,7 +47,7 @@ _HEADER: Final = (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Term:
     """A class or property in the tree; one with several terms above it stands below each."""
 

@@ -6,7 +6,6 @@ import re
 import time
 from bisect import bisect
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from html import escape
 from itertools import count, pairwise
 from textwrap import shorten, wrap
@@ -23,6 +22,7 @@ from sensorstream.console.page_addresses import TYPE, local_name, short
 from sensorstream.console.page_scripts import run
 from sensorstream.console.page_visits import TOGETHER
 from sensorstream.console.shown_values import number as shown
+from sensorstream.model.frozen import frozen
 
 _WIDTH: Final = 270
 _LINE: Final = 15
@@ -46,7 +46,7 @@ Rates: TypeAlias = tuple[float, float, float]
 _BOX: Final = "(event) => page.tellBox(event, emit)"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class GridSpot:
     """The place of an operator or a window: its column and its row, from 0."""
 
@@ -362,7 +362,7 @@ _MOST: Final = 30
 """Rows of each change that a step shows."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ShownChange:
     """The insertions and deletions that travelled, and how many are left out."""
 
@@ -371,7 +371,7 @@ class ShownChange:
     left_out: int
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ShownStep:
     """An operator at one instant, or the statements that came (``operator`` is None).
 

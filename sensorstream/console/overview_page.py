@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
 from nicegui import ui
@@ -22,6 +21,7 @@ from sensorstream.console.elements import (
 from sensorstream.console.messages_page import KEPT, STATES
 from sensorstream.console.page_visits import Figures, Visit, Watch
 from sensorstream.console.shown_values import UNKNOWN, Piece, number
+from sensorstream.model.frozen import frozen
 
 _Value: TypeAlias = Callable[[Watch], float | None]
 _MESSAGES: Final = page_addresses.address(page_addresses.MESSAGES.path)
@@ -53,7 +53,7 @@ def _above(limit: float, level: str = "warned") -> Callable[[float], str]:
     return lambda value: level if value > limit else ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Figure:
     """A number of a stage: its name, unit, and how it is found."""
 
@@ -68,7 +68,7 @@ class Figure:
     """Whether it is shown only if it is not zero."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ShownStage:
     """A part of the way; the first figure is the large one."""
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 from urllib.parse import quote, urlencode
+
+from sensorstream.model.frozen import frozen
 
 BASE: Final = "/console"
 """The path of all pages."""
@@ -19,7 +20,7 @@ ICON: Final = (
 """The picture that a browser shows for a page, as SVG."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ListedPage:
     """A page in the list of pages; ``letter`` with the browser's access key leads to it."""
 

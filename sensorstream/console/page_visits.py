@@ -8,7 +8,6 @@ import time
 from collections import deque
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 from typing import Final, TypeAlias
@@ -19,6 +18,7 @@ from starlette.requests import Request
 from sensorstream.client.clients import AsyncClient
 from sensorstream.console.page_addresses import ListedPage
 from sensorstream.errors import AccessError, SensorStreamError
+from sensorstream.model.frozen import frozen
 
 COOKIE: Final = "sensorstream-key"
 ZONE: Final = "sensorstream-zone"
@@ -26,7 +26,7 @@ ZONE: Final = "sensorstream-zone"
 _SECONDS: Final = 30.0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Upstream:
     """The server whose pages these are: its address, and the way to it."""
 
@@ -151,7 +151,7 @@ TOGETHER: Final = 5.0
 _SHORT: Final = "sensorstream_"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Figures:
     """The figures of one reading; ``at`` is in seconds of any clock that does not go back."""
 
@@ -213,7 +213,7 @@ def _growth(before: Figures | None, now: Figures, name: str, labels: Mapping[str
     return after - (0.0 if before is None else before.value(name, **labels) or 0.0)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Visit:
     """An open page: the client that asks the server, and the parts of its address."""
 
@@ -224,7 +224,7 @@ class Visit:
     """The parts of the address in braces, and its query parameters."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Page:
     """A page: its path, which may have parts in braces, and ``build``, which is called when the
     browser shows the page; an error of the server that it raises is shown there.

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from itertools import takewhile
 from typing import Any, Final
 
@@ -46,9 +45,10 @@ from sensorstream.console.shown_values import Piece, Value, label, number, state
 from sensorstream.console.text_changes import DryRunPlace, VersionTable
 from sensorstream.errors import RunsOnSpark, SensorStreamError, UnknownQuery
 from sensorstream.installation import bundled
+from sensorstream.model.frozen import frozen
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Preset:
     """A query to begin with; ``about`` is the comment that it begins with, which may be empty."""
 

@@ -19,6 +19,7 @@ from nicegui import Client, ui
 
 from sensorstream.console import page_addresses
 from sensorstream.console.page_addresses import TYPE, local_name
+from sensorstream.model.frozen import frozen
 
 UNKNOWN: Final = "-"
 """The text of a number that is not known."""
@@ -32,7 +33,7 @@ _BINARY: Final = ("B", "KiB", "MiB", "GiB", "TiB")
 _TIMES: Final = ((86400, "d"), (3600, "h"), (60, "min"), (1, "s"), (1e-3, "ms"), (1e-6, "µs"))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Piece:
     """A text on a page, with a tooltip, the address that it leads to, and a look: a class of
     ``style.css``.

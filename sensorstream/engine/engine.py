@@ -14,7 +14,6 @@ application time.
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Sequence
-from dataclasses import dataclass, field, replace
 from typing import Final
 
 from sensorstream.engine import elapsed_time, engine_exchange
@@ -33,6 +32,7 @@ from sensorstream.errors import InvalidTerm, MessageError, Overrun
 from sensorstream.kb.graph_index import Origin
 from sensorstream.mapping.mapping_plan import MappedMessage
 from sensorstream.model.events import Delta, Event, Message, Status
+from sensorstream.model.frozen import field, frozen, replace
 from sensorstream.model.timeline import Instant
 from sensorstream.reasoning.reasoner import without_limits
 from sensorstream.rules.continuous import unlimited
@@ -46,7 +46,7 @@ _NO_MESSAGE: Final = Message("", b"", 0)
 """The message of outcomes without one: time passed, or the streams ended."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class EngineState:
     """The state that must survive a restart; inferences are derived again."""
 

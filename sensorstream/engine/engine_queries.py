@@ -36,6 +36,7 @@ from sensorstream.errors import (
 from sensorstream.kb.graph_index import KnowledgeBase, Origin
 from sensorstream.kb.triple_index import TripleIndex
 from sensorstream.model.events import Delta, Event, net_delta
+from sensorstream.model.frozen import frozen
 from sensorstream.model.terms import IRI, Literal, Triple
 from sensorstream.model.timeline import Instant, Timeline
 from sensorstream.model.waits import SilentSource
@@ -62,7 +63,7 @@ _MOST_STOPPED: Final = 1000
 _ALWAYS: Final = int(Origin.STATIC | Origin.STATIC_INFERRED)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class EngineReport:
     """A report; ``number`` counts those of its registration from 1. ``entry`` is the journal's id
     of the registration: :attr:`id` is never given twice.
@@ -77,7 +78,7 @@ class EngineReport:
         return f"{self.entry}-{self.number}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class QueryTerms:
     """The terms of queries, as a deployment or a caller sets them.
 
@@ -94,7 +95,7 @@ class QueryTerms:
     anew: bool = True
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RunningQuery:
     """A query that runs: ``reports`` is the number of its last report, 0 before the first."""
 
@@ -113,7 +114,7 @@ class _Counted:
     text: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Stopped:
     """A query that was stopped though nobody has removed it, and the reason."""
 
@@ -124,7 +125,7 @@ class Stopped:
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class QueriesState:
     """The continuous queries of an engine at rest."""
 

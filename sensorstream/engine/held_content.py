@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 from functools import lru_cache
 from hashlib import sha256
 from json import JSONEncoder
@@ -16,13 +15,14 @@ from typing import Any, Final
 from sensorstream.engine.engine import Engine
 from sensorstream.engine.inferences import BegunInterval
 from sensorstream.model.events import Individual, Provenance
+from sensorstream.model.frozen import field, frozen
 from sensorstream.model.terms import IRI, BlankNode, Subject, Triple, term
 
 _KEPT: Final = 1 << 16
 _write: Final = JSONEncoder(separators=(",", ":")).encode
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class HeldContent:
     """The stay of an individual, None where it has none, and what is inferred about it."""
 
@@ -35,7 +35,7 @@ class HeldContent:
         return {} if self.individual is None else self.individual.statements
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class WindowTotals:
     """The partitions of a window that hold something, and messages that wait, in it and before;
     whether the plain profile stands in for the engine's reasoner.

@@ -10,7 +10,6 @@ its beginning is not kept.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from types import MappingProxyType
 
@@ -32,7 +31,7 @@ class BegunInterval:
     provenance: Provenance
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class InferredState:
     """The inferences about one subject since one moment, as (property, value), for a checkpoint."""
 

@@ -8,20 +8,20 @@ compares them with the window itself, so it has no memory of its own.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 
 from sensorstream.errors import TermError
 from sensorstream.kb.graph_index import KnowledgeBase
 from sensorstream.model import rdf
+from sensorstream.model.frozen import frozen
 from sensorstream.model.terms import IRI, Literal, Subject, Term, Triple
 from sensorstream.model.timeline import Instant
 from sensorstream.model.xsd import NUMERIC_TYPES
 from sensorstream.window.window import Window
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class FilterCondition:
     """A condition on the values of ``properties``; all parts of it must hold.
 
@@ -82,7 +82,7 @@ class FilterCondition:
         return abs(numbers[0] - numbers[1]) <= self.band
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class EntryFilter:
     """A filter that keeps individuals of ``classes`` out of the window: those that meet the
     condition, or with ``inverse`` those that do not; without a condition all. ``store`` says

@@ -95,7 +95,7 @@ class Arrived:
         return cls(message, MappedMessage((), (event,), ()))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class UnmappedMessage:
     """A message that gives no events. ``error`` is why it cannot be mapped; None: no rule matched
     it, ``root`` is then the name of its document element and ``hint`` the likely cause.

@@ -11,6 +11,7 @@ from sensorstream.engine.notices import RULE_FAILED
 from sensorstream.engine.query_alerts import KIND
 from sensorstream.errors import SensorStreamError
 from sensorstream.model.events import Alert, Cleared, Departure, Ended, Message, Status
+from sensorstream.model.frozen import frozen
 from sensorstream.model.html_tables import html_table
 from sensorstream.model.terms import Subject
 from sensorstream.model.timeline import Instant
@@ -44,7 +45,7 @@ def counted(alerts: Iterable[Alert]) -> int:
     return sum(alert.kind in _COUNTED for alert in alerts)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Withheld:
     """An individual that did not enter the window, and the filter or the class it was for."""
 

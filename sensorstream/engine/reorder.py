@@ -19,6 +19,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final, Generic, TypeVar
 
+from sensorstream.model.frozen import frozen
 from sensorstream.model.timeline import Instant
 
 Item = TypeVar("Item")
@@ -27,7 +28,7 @@ _BEFORE_ALL: Final = -(2**64)
 """Less than any instant of either time line."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Disorder:
     """The lateness of sources.
 
@@ -46,7 +47,7 @@ class Disorder:
         return self.by_source.get(source, self.lateness)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class HeldItem(Generic[Item]):
     """An item with its application time and its place in the order of arrival."""
 
@@ -55,7 +56,7 @@ class HeldItem(Generic[Item]):
     item: Item
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Heard:
     """The last state of a source: its front, and its latest time of arrival."""
 

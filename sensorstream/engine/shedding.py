@@ -31,6 +31,7 @@ from typing import Final, TypeAlias, TypeVar
 from sensorstream.engine.message_filters import number_of
 from sensorstream.model import owl, rdf, xsd
 from sensorstream.model.events import Event
+from sensorstream.model.frozen import frozen
 from sensorstream.model.schedules import Multiples
 from sensorstream.model.terms import IRI, BlankNode, Literal, Subject, Term, Triple
 from sensorstream.model.timeline import Instant, Timeline
@@ -59,7 +60,7 @@ def add_to(sums: dict[IRI, _Sum], about: IRI, more: _Sum) -> None:
     sums[about] = more if known is None else known.with_(more)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class NumbersSynopsis:
     """A summary of numbers: their count, the least, the greatest and the sum, exactly."""
 
@@ -82,7 +83,7 @@ class NumbersSynopsis:
         )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Summary:
     """A summary of individuals of one class: their count, their span of times, their numbers."""
 
@@ -157,7 +158,7 @@ def _rounded(number: Fraction) -> Literal:
     return Literal(f"{mean:f}", xsd.DECIMAL)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class NameSample:
     """A sample of one in ``one_in`` individuals, by their names; 1 keeps all, 0 keeps none."""
 
@@ -171,7 +172,7 @@ class NameSample:
         return int.from_bytes(digest, "big") % self.one_in == 0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class First:
     """The first reading of each individual in each period."""
 
@@ -179,7 +180,7 @@ class First:
 Keep: TypeAlias = NameSample | First
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SheddingPolicy:
     """The individuals of some classes to keep; ``about`` is the class that a synopsis names."""
 
@@ -188,7 +189,7 @@ class SheddingPolicy:
     keep: Keep
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Shedding:
     """A budget in messages a ``second`` (in the unit of arrival times), and what it may cost.
     ``queue`` bounds the messages that would wait; ``period`` is a length of the time line.
@@ -245,7 +246,7 @@ class Entered:
         self.names.add(name)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class LoadState:
     """The memory of load shedding; a new object for every change, but for ``entered``."""
 

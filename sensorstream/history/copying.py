@@ -6,12 +6,13 @@ import io
 import math
 import re
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
 from typing import Final, TypeAlias
 
 from psycopg2 import extensions
+
+from sensorstream.model.frozen import frozen
 
 Cell: TypeAlias = str | int | float | Decimal | bool | bytes | datetime | None
 Row: TypeAlias = tuple[Cell, ...]
@@ -65,7 +66,7 @@ def arrays_of(rows: Iterable[Row], width: int) -> str:
     return ",".join(map(array_of, columns))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RowShape:
     """The rows of a table as they are written: all have these columns, in this order."""
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
 from datetime import datetime
 from enum import Flag
 from hashlib import sha256
@@ -35,6 +34,7 @@ from sensorstream.history.database import (
 )
 from sensorstream.journal.key_routing import ANSWERED, CONTROL, QUERIES
 from sensorstream.journal.records import PASSED, EngineAnswer, number_of_message
+from sensorstream.model.frozen import asdict, frozen
 from sensorstream.model.timeline import Instant
 from sensorstream.model.waits import Waits
 
@@ -78,7 +78,7 @@ def lock(what: Writes, connection: extensions.connection, url: str) -> None:
 _SETTINGS: Final = {"engine": "one engine", "spark": "engines on Spark"}
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PipelineRunner:
     """The settings that decide which window an entry of the journal goes to.
 
@@ -156,7 +156,7 @@ _QUERY: Final = f"""
 _HOT: Final = 1.5
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class BatchProgress:
     """The figures of the last batch on Spark.
 
@@ -203,7 +203,7 @@ def store_progress(cursor: extensions.cursor, progress: BatchProgress) -> None:
     )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class JournalPosition:
     """The position of processing: numbers of entries; the time of the last batch, and its figures,
     or None.
@@ -259,7 +259,7 @@ HeldRow: TypeAlias = tuple[bytes, str | None]
 """
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class EngineStanding:
     """The state of an engine after a batch.
 
@@ -277,7 +277,7 @@ class EngineStanding:
     held: Sequence[HeldRow] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Standings:
     """The engines that a batch changed; ``upto`` is its last entry. ``passed`` are the events that
     go on to later stages: the key of the engine that takes each, its time and its content.

@@ -29,7 +29,6 @@ import tempfile
 import time
 import warnings
 from contextlib import AbstractContextManager, closing, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 from typing import IO, Final
@@ -41,6 +40,7 @@ from psycopg2 import sql
 
 from sensorstream.errors import HistoryError
 from sensorstream.history.reader_role import let_in, port_address, port_options
+from sensorstream.model.frozen import frozen
 from sensorstream.processes.own_folders import locked_file
 
 _DATABASE: Final = "sensorstream"
@@ -109,7 +109,7 @@ class EmbeddedPostgres(AbstractContextManager["EmbeddedPostgres"]):
         self.stop()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Running:
     """The address of a server: folder and port of its socket, and of TCP if ``open``."""
 

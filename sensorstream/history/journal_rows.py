@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Generator, Iterable, Iterator
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final, TypeAlias
 
@@ -18,6 +17,7 @@ from sensorstream.history.database import one_value, opened
 from sensorstream.history.store_rows import MESSAGES, message_rows
 from sensorstream.journal.records import Record
 from sensorstream.model.events import Message, Status
+from sensorstream.model.frozen import frozen
 
 JournalRow: TypeAlias = tuple[
     int, str, str, datetime, int, bytes, str | None, str, bool, str | None
@@ -162,7 +162,7 @@ _ENTRY: Final = (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class JournalEntry:
     """An entry without its content, which has ``bytes`` bytes.
 

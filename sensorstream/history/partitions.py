@@ -17,13 +17,13 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
 from psycopg2 import extensions, sql
 
 from sensorstream.history.database import one_value, opened
+from sensorstream.model.frozen import frozen
 from sensorstream.model.timeline import Instant, Timeline
 
 FIRST: Final = -(2**63)
@@ -43,7 +43,7 @@ _BOUNDS: Final = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class StatementPartition:
     """The statements with ``low <= valid_to < high``."""
 

@@ -12,7 +12,6 @@ import re
 import socket
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
-from dataclasses import dataclass
 from itertools import chain, islice
 from time import monotonic
 from typing import Final, TypeAlias
@@ -26,6 +25,7 @@ from sensorstream.history.asking.history_relations import LiveSource, begin_ques
 from sensorstream.history.backends import ending
 from sensorstream.history.database import connect
 from sensorstream.history.reader_role import check_functions, is_superuser, reader_url
+from sensorstream.model.frozen import frozen
 from sensorstream.processes.stopping import Stop
 
 Row: TypeAlias = tuple[object, ...]
@@ -84,7 +84,7 @@ _NAMES: Final[Mapping[int, str]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Fetching:
     """The way to take rows: ``statement`` has ``%s`` for the number of rows.
 
@@ -205,7 +205,7 @@ _IDLE_SECONDS: Final = 60.0
 _ONLY_ASKS: Final = "expected one statement that returns rows and changes nothing (SELECT): "
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SqlResult:
     """The answer to an SQL query; ``truncated``: the row limit was reached and rows are missing."""
 
@@ -214,7 +214,7 @@ class SqlResult:
     truncated: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class AnswerColumn:
     """A column of an answer; ``type`` is PostgreSQL's OID, that of text for other engines.
 
@@ -229,7 +229,7 @@ class AnswerColumn:
     origin: tuple[int, int] | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SqlStream:
     """An answer that is read while it is computed; its rows can be read once."""
 

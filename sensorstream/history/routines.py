@@ -9,7 +9,6 @@ session has those of its own version. Their text is ``persistent/effects.sql``.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from operator import itemgetter
 from typing import Final
 
@@ -32,6 +31,7 @@ from sensorstream.history.term_dictionary import TERMS, TermKey, term_rows
 from sensorstream.installation import bundled
 from sensorstream.journal.records import Effects
 from sensorstream.model.events import Alert, Cleared
+from sensorstream.model.frozen import frozen
 from sensorstream.model.terms import Term
 
 _SCRIPT: Final = "effects.sql"
@@ -44,7 +44,7 @@ _SHARED: Final = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class WrittenEffects:
     """The result for a group of effects.
 

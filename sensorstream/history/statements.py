@@ -6,13 +6,13 @@ All functions raise :class:`.HistoryError` when the database fails.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Final, cast
 
 from psycopg2 import extensions
 
 from sensorstream.history.database import one_value, opened
 from sensorstream.history.term_dictionary import term_of
+from sensorstream.model.frozen import frozen
 from sensorstream.model.terms import IRI, Subject, Triple
 from sensorstream.model.timeline import Instant
 
@@ -24,7 +24,7 @@ _JOINS: Final = (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class HeldStatement:
     """A statement and the interval in which it held; ``message`` is a number in the journal."""
 
@@ -35,7 +35,7 @@ class HeldStatement:
     valid_to: Instant
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class StatementChange:
     """A statement begins (``added``) or ceases to hold at ``time``."""
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final, Literal, NamedTuple
 
 from sensorstream.errors import Contradiction
 from sensorstream.model.events import Provenance, Status
+from sensorstream.model.frozen import frozen
 from sensorstream.model.terms import Subject, Triple
 from sensorstream.model.timeline import Instant
 
@@ -22,7 +22,7 @@ COUNTED: Final = 100_000
 """The number of messages that are counted at a time."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Quarantined:
     """A message that was not taken in, or not completely, and the reason.
 
@@ -40,7 +40,7 @@ class Quarantined:
     code: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class QuarantineChoice:
     """A choice of messages; None is any.
 
@@ -62,7 +62,7 @@ class QuarantineChoice:
 EVERY: Final = QuarantineChoice()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Choice:
     """The first chosen messages, oldest first: ``seq``, id, source; and the number of all.
 
@@ -74,7 +74,7 @@ class Choice:
     newest: int
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class KeptMessage:
     """A message without its content, which has ``size`` bytes.
 
@@ -97,7 +97,7 @@ class KeptMessage:
     dismissed_at: datetime | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CountedMessages:
     """The numbers of messages by the time of their arrival and their status.
 
@@ -111,7 +111,7 @@ class CountedMessages:
     oldest: datetime | None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Left:
     """The traces of a message in history: statements, and the last end of their stays."""
 
@@ -120,7 +120,7 @@ class Left:
     at: Instant | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Behind:
     """A message behind an alert; fields are None if its entry of the journal was deleted."""
 
@@ -135,7 +135,7 @@ class Behind:
         return self.received_at is None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Latest:
     """A value that an individual has, or had last; ``valid_to`` is None while it has it."""
 

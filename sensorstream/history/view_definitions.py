@@ -10,13 +10,13 @@ import itertools
 import re
 import unicodedata
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
 from functools import cache
 from typing import Final
 
 from sqlglot import exp, parse_one
 
 from sensorstream.model import rdf, xsd
+from sensorstream.model.frozen import frozen, replace
 from sensorstream.model.schema import Schema, local_name
 from sensorstream.model.terms import IRI, Term
 from sensorstream.model.timeline import Timeline
@@ -80,7 +80,7 @@ _RENDERED_TERM: Final = re.compile(rf"{_TERM}\('((?:[^']|'')*)'\)")
 _BIGINT_END: Final = "9.2e18"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class View:
     """A view of history: its name, its query and a sentence for people.
 

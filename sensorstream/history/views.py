@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
@@ -35,6 +34,7 @@ from sensorstream.history.view_definitions import (
     view_definitions,
 )
 from sensorstream.kb.graph_index import Origin
+from sensorstream.model.frozen import frozen
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import IRI
 from sensorstream.model.timeline import Timeline
@@ -138,7 +138,7 @@ _SESSIONS: Final = """
 """
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Function:
     name: str
     arguments: str
@@ -219,7 +219,7 @@ def _functions(timeline: Timeline) -> tuple[_Function, ...]:
 _SCHEMAS: Final = (HISTORY, LIVE)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Rendered:
     """A view in PostgreSQL's dialect; its terms have no numbers yet."""
 

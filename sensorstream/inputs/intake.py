@@ -12,7 +12,6 @@ import logging
 from collections.abc import Iterable
 from concurrent.futures import Future
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import partial
 from typing import Final, Protocol
 
@@ -24,6 +23,7 @@ from sensorstream.errors import RepeatedMessage, SensorStreamError, Unavailable,
 from sensorstream.journal.entry import Entry
 from sensorstream.logs import concerning, trace_facts
 from sensorstream.model.events import Status
+from sensorstream.model.frozen import frozen
 from sensorstream.settings.endpoints import most_kept
 
 _LOG = logging.getLogger(__name__)
@@ -55,7 +55,7 @@ class Taker(Protocol):
         """See :meth:`.Pipeline.change`."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Taken:
     """The outcome of a message that is in the journal now.
 

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Container, Iterable, Mapping
-from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from typing import Any, ClassVar, Final, Self, TypeVar
 
@@ -19,7 +18,7 @@ from sensorstream.journal.key_routing import ASK
 from sensorstream.journal.records import PASSED, Record, TopicSlice, slices_of
 from sensorstream.mapping.mapping_plan import MappedMessage
 from sensorstream.model.events import Event, Status
-from sensorstream.model.frozen import frozen
+from sensorstream.model.frozen import field, frozen, replace
 from sensorstream.model.terms import BlankNode, Term, term
 from sensorstream.model.timeline import Instant
 from sensorstream.rules.rule_memory import Answer, SolutionKey
@@ -120,7 +119,7 @@ def _own(term: _T, entry: str) -> _T:
     return type(term)(f"_:{entry}-{term[2:]}") if isinstance(term, BlankNode) else term
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TakeTopic(Entry):
     """The processing of messages that stay in their topics: a pipeline on Spark reads them there.
 
@@ -147,7 +146,7 @@ class TakeTopic(Entry):
         return cls(source, slices_of(content))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Tick(Entry):
     """Time that passes; ``content`` is the result of :meth:`.Dues.tick_content`."""
 
@@ -161,7 +160,7 @@ class Tick(Entry):
         return target.engine.tick(record.message, refused)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PassTime(Entry):
     """Application time that has come to ``moved`` by messages, and in silence to ``present``, for
     the engines of a stage; "": for the first ones.
@@ -187,7 +186,7 @@ class PassTime(Entry):
         return target.engine.pass_time(record.message, self.moved, self.present, refused)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class AnswerRule(Entry):
     """An answer of the history to a rule; a replay takes it from here and does not ask again."""
 
@@ -217,7 +216,7 @@ class AnswerRule(Entry):
         return target.engine.answer(record.message, self.answer)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class AskEngines(Entry):
     """A question to the engine of a key on Spark, or to all that hold something (""). It changes
     nothing, also where there is one engine.

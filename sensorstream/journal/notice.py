@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Container, Mapping
-from dataclasses import dataclass
 from typing import ClassVar, Final, Self
 
 from sensorstream.engine.outcome import Outcome
 from sensorstream.journal.entry import Entry, Target
 from sensorstream.journal.records import Record
+from sensorstream.model.frozen import frozen
 
 WEBHOOK_DISABLED: Final = "webhook-disabled"
 """The kind of the alert of a webhook that is disabled; its key is the webhook's id."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Notice(Entry):
     columns: ClassVar[tuple[str, str]] = ("text", "")
     alert: ClassVar[tuple[str, str]]
@@ -27,7 +27,7 @@ class _Notice(Entry):
         return target.engine.report(record.message, *self.alert)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ReportDifferences(_Notice):
     """The differences that a cross-check of the inferences found."""
 
@@ -35,7 +35,7 @@ class ReportDifferences(_Notice):
     alert: ClassVar[tuple[str, str]] = ("cross-check-difference", "cross-check")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ReportDamage(_Notice):
     """Checkpoints that could not be read and were ignored at a start."""
 
@@ -43,7 +43,7 @@ class ReportDamage(_Notice):
     alert: ClassVar[tuple[str, str]] = ("checkpoint-damaged", "checkpoint")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ReportSkip(_Notice):
     """The notice that an entry of the journal is skipped from now on."""
 
@@ -51,7 +51,7 @@ class ReportSkip(_Notice):
     alert: ClassVar[tuple[str, str]] = ("entry-skipped", "journal")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ReportDisabled(Entry):
     """The notice that a webhook was not reached for days and is disabled."""
 
@@ -65,7 +65,7 @@ class ReportDisabled(Entry):
         return target.engine.report(record.message, WEBHOOK_DISABLED, record.message.source)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ReportRefused(_Notice):
     """Messages that were refused because the journal can never hold them."""
 
@@ -73,7 +73,7 @@ class ReportRefused(_Notice):
     alert: ClassVar[tuple[str, str]] = ("unstorable-message", "journal")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ReadFunctions(Entry):
     """The files of functions that rules call from here on: paths and digests of their texts.
     ``text`` says what is different from before; it is empty, and raises no alert, the first time.

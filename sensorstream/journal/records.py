@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import datetime
 from functools import lru_cache
 from hashlib import sha256
@@ -12,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from sensorstream.errors import Contradiction, HistoryError
 from sensorstream.model.events import Alert, Cleared, Departure, Ended, Message, Status
-from sensorstream.model.frozen import frozen
+from sensorstream.model.frozen import field, frozen
 from sensorstream.model.timeline import Instant, Timeline
 
 if TYPE_CHECKING:  # readers of the journal do not need the engine
@@ -39,7 +38,7 @@ def number_of_message(id_: str) -> int:
     return int(digits)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TopicSlice:
     """Records of a partition of a topic: those with ``first <= offset < end``."""
 
@@ -113,7 +112,7 @@ class Settled:
     facts: Mapping[str, Any] | None = field(default=None, compare=False)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class EngineAnswer:
     """The answer of the engine of a key to the entry ``seq``; ``content`` is a pickle, see
     :mod:`.engine_questions`.
@@ -124,7 +123,7 @@ class EngineAnswer:
     content: bytes
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class OntologyVersion:
     """An ontology that was put in force: by the entry ``seq``, or at a start after that entry.
     ``valid_from`` is application time; None: no event had come yet.

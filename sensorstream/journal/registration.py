@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Container
-from dataclasses import dataclass
 from typing import ClassVar, Final, Self
 
 from sensorstream.engine.notices import STOPPED
@@ -13,6 +12,7 @@ from sensorstream.errors import QueryConflict, QueryError, SensorStreamError, Un
 from sensorstream.journal.entry import Change, Entry, Target, json_content
 from sensorstream.journal.records import Record
 from sensorstream.model.events import Cleared, Message, Status
+from sensorstream.model.frozen import frozen
 from sensorstream.model.webhook_definition import WebhookDefinition
 
 MOST_QUERIES: Final = 1000
@@ -33,7 +33,7 @@ def checked_name(name: str) -> str:
     return name
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RegisterQuery(Change):
     """The start of a continuous query; with ``replaces``, instead of one of this name, if there is
     one. ``by`` is who sent it; empty if that is not known. ``found``: what the query finds at its
@@ -90,7 +90,7 @@ class RegisterQuery(Change):
         target.engine.queries.lose(self.name, record.message.id, error)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RemoveQuery(Change):
     """The end of a continuous query; ``by`` is who removed it, empty if that is not known."""
 
@@ -110,7 +110,7 @@ class RemoveQuery(Change):
         return _outcome(target, message, self.name)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class QueryStopped(Entry):
     """The stop of a continuous query that went over its limits while the entry ``at`` was applied.
 
@@ -159,7 +159,7 @@ def stops_of(target: Target, at: int) -> list[QueryStopped]:
     ]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PutWebhook(Entry):
     """A new or changed webhook; ``by`` is who sent it."""
 
@@ -180,7 +180,7 @@ class PutWebhook(Entry):
         return cls(source, WebhookDefinition.read(told), told["by"])
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RemoveWebhook(Entry):
     """The removal of a webhook; ``by`` is who removed it."""
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import ClassVar, Self
 
 from sensorstream.engine.outcome import Outcome
@@ -12,9 +11,10 @@ from sensorstream.errors import Inconsistent, SensorStreamError
 from sensorstream.journal.entry import Change, Successor, Target, json_content
 from sensorstream.journal.records import Record
 from sensorstream.model.events import Message
+from sensorstream.model.frozen import field, frozen
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Takeover(Change):
     """A takeover; ``successor`` is set if it was prepared before, by code that closes it."""
 
@@ -41,11 +41,11 @@ class _Takeover(Change):
         """Raise ``error`` unless the window contradicts the ontology, which later entries need."""
         if not isinstance(error, Inconsistent):
             raise error
-        # The base class by name: super() fails in a class that slots=True has created anew.
+        # The base class by name: super() fails in a class that is created anew.
         Change.fails_now(self, target, record, error)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PutOntology(_Takeover):
     """An ontology that is put in force; ``by`` is who put it, empty if that is not known."""
 
@@ -64,7 +64,7 @@ class PutOntology(_Takeover):
         return cls(content, media_type, by)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PutRules(_Takeover):
     """A set of rule files that is put in force, instead of the one before.
 
@@ -97,7 +97,7 @@ class PutRules(_Takeover):
         kind.fails_now(self, target, record, error)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ReadmitReasoner(_Takeover):
     """A new reasoner instead of one that had failed."""
 

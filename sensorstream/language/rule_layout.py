@@ -7,7 +7,6 @@ It works on tokens, so comments and the notation of names and texts stay. A line
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from lark import Token
@@ -15,6 +14,7 @@ from lark import Token
 from sensorstream.language.rule_lexer import SPARQL_SKIP, LexedText, tokens
 from sensorstream.language.rule_parser import syntax_tree
 from sensorstream.language.value_holes import split
+from sensorstream.model.frozen import frozen
 
 _STEP: Final = 2
 """Columns of a level of indentation."""
@@ -52,7 +52,7 @@ def format_rules(text: str, file: str = "") -> str:
     return laid_out.end(_Gap.read(text[before:]))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Comment:
     """A comment with a line of its own; an empty ``text`` is an empty line."""
 
@@ -60,7 +60,7 @@ class _Comment:
     is_indented: bool
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Gap:
     """The text between two tokens: a comment behind the first, then lines of their own."""
 
@@ -227,7 +227,7 @@ def _indented(braced: str, indent: int) -> Iterator[str]:
     yield " " * indent + "}" if ends_below else f"{moved[-1]} }}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _SparqlLine:
     """A line of SPARQL; ``is_fixed`` if it begins inside a string."""
 

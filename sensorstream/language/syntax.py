@@ -10,12 +10,11 @@ event-condition-action rules).
 
 from __future__ import annotations
 
-from dataclasses import field
 from typing import Final, Literal, TypeAlias
 
 from sensorstream.errors import Position
 from sensorstream.model import xsd
-from sensorstream.model.frozen import Frozen
+from sensorstream.model.frozen import Frozen, field
 from sensorstream.model.terms import IRI
 from sensorstream.sparql.iris import resolve
 

@@ -7,18 +7,18 @@ wherever the path does: it tells which messages a rule need not look at.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from sensorstream.mapping.xpath import clark
 from sensorstream.mapping.xpath_tree import Expression, Path, XPathLiteral, XPathOperation, parse
 from sensorstream.mapping.xpath_tree import XPathStep as PathStep
+from sensorstream.model.frozen import frozen
 
 ANY: Final = "*"
 TEXT: Final = "text()"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class LocationTarget:
     """The place that a condition looks at, from an element: down ``steps``, then ``there``, which
     is ``@name`` for an attribute, ``text()`` for the texts, empty for the string value.
@@ -28,7 +28,7 @@ class LocationTarget:
     there: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PathCondition:
     """Something at a place must be ``value``; None: there must be something."""
 
@@ -36,7 +36,7 @@ class PathCondition:
     value: str | None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ChildStep:
     """A child with this name, in lxml's notation (``*``: any); ``deep``: a descendant."""
 
@@ -45,7 +45,7 @@ class ChildStep:
     conditions: tuple[PathCondition, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class LocationPath:
     """Steps from the document, then ``@name``, ``text()`` or (empty) the elements themselves."""
 
@@ -56,7 +56,7 @@ class LocationPath:
 _SELF: Final = LocationTarget(())
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Lookup:
     """The part of a path that can be looked up.
 

@@ -221,7 +221,7 @@ are not known yet.
 """
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PlannedRule(Landmarks):
     """A compiled rule. ``lookup`` is the part of its paths that tells which messages it may match.
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from difflib import get_close_matches
 from itertools import islice
 from typing import Final
@@ -12,6 +11,7 @@ from typing import Final
 from lxml import etree
 
 from sensorstream.mapping.xml_document import Element, written_name
+from sensorstream.model.frozen import frozen
 
 # The steps of a path: slashes outside brackets and strings part them.
 _STEP: Final = re.compile(r"""(?:"[^"]*"|'[^']*'|\[(?:"[^"]*"|'[^']*'|[^\]"'])*\]|[^/\["'])+""")
@@ -22,7 +22,7 @@ _LONGEST: Final = 2000
 _NAME: Final = re.compile(r"@?(?:[\w.-]+:(?!:))?[^\W\d][\w.-]*\Z")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Landmarks:
     """The parts of a rule that a hint needs: its path and the namespaces of its file."""
 
@@ -74,7 +74,7 @@ def _nearest(root: Element, rules: Sequence[Landmarks]) -> str:
     return f"rule {rule.name} is the nearest: it expects {rule.path}, but {miss.text}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Miss:
     """The place where a path leaves a message; ``likeness`` 2: only a predicate, 1: a near name."""
 

@@ -7,13 +7,13 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
 from sensorstream.errors import LanguageError, shortened
 from sensorstream.language.syntax import LookupTable
 from sensorstream.mapping.functions.function_definition import Definition, Library, Tables
 from sensorstream.model import rdf
+from sensorstream.model.frozen import field, frozen
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import IRI, Literal, Triple
 from sensorstream.model.vocabulary import OWL, RDF, RDFS
@@ -26,7 +26,7 @@ _NO_TABLES: Final[Tables] = {}
 NO_FUNCTIONS: Final[Mapping[str, Definition]] = {}
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ReferenceData:
     """Lookup tables by rule file, the user's own functions, and the ontology's individuals: names
     with one of its own classes as type (or ``owl:NamedIndividual``, or ``owl:Thing``).

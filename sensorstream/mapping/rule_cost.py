@@ -14,7 +14,6 @@ each of many nodes. Such rules run in this process for small messages only; see
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Mapping
-from dataclasses import dataclass, replace
 from typing import Final
 
 from sensorstream.language import syntax
@@ -31,13 +30,14 @@ from sensorstream.mapping.xpath_tree import (
     XPathVariable,
     parse,
 )
+from sensorstream.model.frozen import frozen, replace
 from sensorstream.sparql.walk import nodes
 
 WORST: Final = 9
 """The degree of an unknown cost."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Cost:
     """The cost of one evaluation. ``many``: it may find any number of nodes. ``local``: it looks
     only at the context node and below, so evaluating it at many nodes costs no more than ``degree``
@@ -195,7 +195,7 @@ _TEXT: Final = 64
 """Bytes of text that cost as much as a node."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Steep:
     """An expression of a rule that takes n to the power of ``degree`` steps for n nodes."""
 

@@ -22,6 +22,7 @@ from sensorstream.mapping.reference_data import NO_REFERENCE, ReferenceData
 from sensorstream.mapping.xml_document import Document, Element, written_name
 from sensorstream.mapping.xpath import evaluated
 from sensorstream.model.events import Message
+from sensorstream.model.frozen import frozen
 from sensorstream.model.schema import Schema
 from sensorstream.model.timeline import Timeline
 from sensorstream.sparql.walk import nodes
@@ -30,7 +31,7 @@ _SHOWN: Final = 3
 """Values shown of each expression."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ExpressionReport:
     """One hole of a rule: how often it was evaluated, and what it found.
 
@@ -51,7 +52,7 @@ class ExpressionReport:
     cause: str = field(metadata={"description": "why it found nothing, if that is known"})
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RuleReport:
     """One rule: whether its ``on message`` found something, else the likely cause."""
 
@@ -61,7 +62,7 @@ class RuleReport:
     expressions: tuple[ExpressionReport, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Explanation:
     """One message of a document: its rules, and the parts that no rule read.
 
@@ -310,7 +311,7 @@ class Seen:
     whole: set[Element] = field(default_factory=set)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Unmapped:
     """Equal places that no rule read: how many, and text and line of the first."""
 
@@ -368,7 +369,7 @@ def unmapped(root: Element, seen: Seen, namespaces: Mapping[str, str]) -> tuple[
 # The results of RML maps and stylesheets, as a whole, not per expression
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Yield:
     """One triples map or stylesheet.
 

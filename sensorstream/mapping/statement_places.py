@@ -18,6 +18,7 @@ from sensorstream.mapping.mapping_plan import Harvest, PlannedRule, Turn
 from sensorstream.mapping.reference_data import NO_REFERENCE, ReferenceData
 from sensorstream.mapping.xml_document import Document, Element
 from sensorstream.model.events import Message
+from sensorstream.model.frozen import frozen
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import Literal, Subject, Triple
 from sensorstream.model.timeline import Timeline
@@ -29,7 +30,7 @@ _MOST_TEXT: Final = 200
 _MOST_LETS: Final = 20
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Node:
     """A node of a message: its XPath there (``/Message/@t``), its line, its text, perhaps cut."""
 
@@ -38,7 +39,7 @@ class Node:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Expression:
     """An expression of a mapping rule as it is written, with the nodes that it found."""
 
@@ -46,7 +47,7 @@ class Expression:
     nodes: tuple[Node, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class StatementPlace:
     """The place that a statement comes from.
 
@@ -61,7 +62,7 @@ class StatementPlace:
     name: tuple[Expression, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Sought:
     """Some statements of a message, and all about some individuals."""
 

@@ -7,7 +7,6 @@ selects its messages: ``<ss:message path="/Message" at="@time"/>``.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Any, Final, cast
 
 import pyoxigraph as ox
@@ -18,6 +17,7 @@ from sensorstream.kb.graph_text import syntax_of
 from sensorstream.language.syntax import Hole
 from sensorstream.mapping import xpath
 from sensorstream.mapping.xml_document import Element
+from sensorstream.model.frozen import frozen
 from sensorstream.model.rdf_formats import RDF_FORMATS
 from sensorstream.model.vocabulary import SENSORSTREAM
 
@@ -41,7 +41,7 @@ _CHANGING: Final = (
 _NO_REASON: Final = re.compile(r"runtime error|unknown error|XPath evaluation returned no result")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Declaration:
     """``ss:message``: the messages that a stylesheet is for; empty: not given. ``path`` must find
     something, ``source`` must be the source of the message, ``at`` finds the time from there;
@@ -54,7 +54,7 @@ class Declaration:
     transformation: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class StylesheetFailure:
     """The reason why a stylesheet failed on a document, and its line there, if that is known."""
 
@@ -62,7 +62,7 @@ class StylesheetFailure:
     line: int | None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Stylesheet:
     """A stylesheet that can be run. ``position`` is that of its declaration."""
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
 from itertools import chain
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -18,6 +17,7 @@ from sensorstream.errors import InvalidMessage
 from sensorstream.mapping.document_worker import DocumentWorker, serve
 from sensorstream.mapping.xml_document import Document, parse_document
 from sensorstream.model.events import Message
+from sensorstream.model.frozen import field, frozen
 
 _SHOWN: Final = 50
 """The most violations that an error lists; a document can have one at each element."""
@@ -25,7 +25,7 @@ _MAX_DEPTH: Final = 256
 """What libxml2 allows; the owner has looked at the depth."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SchemaFiles:
     """The file of an XML Schema and those that it refers to, by their absolute paths."""
 
@@ -110,7 +110,7 @@ class MessageSchema:
         return found
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class MessageSchemas:
     """A schema for the messages of all sources, and others for the sources that have their own."""
 

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final, NamedTuple, TypeAlias
+
+from sensorstream.model.frozen import frozen
 
 NC_NAME: Final = r"[^\W\d][\w.-]*"
 TOKEN: Final = re.compile(
@@ -49,7 +50,7 @@ class Token(NamedTuple):
         return self.start + len(self.text)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class XPathNode:
     """A part of an expression: the characters from ``start`` to before ``end``."""
 
@@ -57,26 +58,26 @@ class XPathNode:
     end: int
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class XPathLiteral(XPathNode):
     """A text in quotes; ``text`` is without them."""
 
     text: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class XPathNumber(XPathNode):
     """A number."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class XPathVariable(XPathNode):
     """``$name``."""
 
     name: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class XPathCall(XPathNode):
     """``name(argument, …)``."""
 
@@ -84,7 +85,7 @@ class XPathCall(XPathNode):
     arguments: tuple[Expression, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class XPathOperation(XPathNode):
     """Operands with operators of one level between them; a minus alone has one operand."""
 
@@ -92,7 +93,7 @@ class XPathOperation(XPathNode):
     operands: tuple[Expression, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class XPathFilter(XPathNode):
     """An expression in brackets, or one that is no path with predicates."""
 
@@ -100,7 +101,7 @@ class XPathFilter(XPathNode):
     predicates: tuple[Expression, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class XPathStep(XPathNode):
     """A step of a path, from the slash before it, which is double if it is ``deep``. Abbreviations
     are expanded in ``axis`` and ``test``; ``written`` is the original text.
@@ -113,7 +114,7 @@ class XPathStep(XPathNode):
     predicates: tuple[Expression, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Path(XPathNode):
     """Steps from the ``origin``, from the document (``absolute``), or from the context node."""
 

@@ -8,7 +8,7 @@ from enum import Enum
 from typing import Final
 
 from sensorstream.errors import shortened, shortened_key
-from sensorstream.model.frozen import frozen
+from sensorstream.model.frozen import frozen, settle
 from sensorstream.model.terms import IRI, Subject, Term, Triple
 from sensorstream.model.timeline import Instant
 
@@ -297,8 +297,8 @@ class Alert:
     evidence: Evidence | None = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "text", shortened(self.text))
-        object.__setattr__(self, "key", shortened_key(self.key))
+        settle(self, "text", shortened(self.text))
+        settle(self, "key", shortened_key(self.key))
 
 
 @frozen
@@ -320,4 +320,4 @@ class Cleared:
 
     def __post_init__(self) -> None:
         if self.key is not None:
-            object.__setattr__(self, "key", shortened_key(self.key))
+            settle(self, "key", shortened_key(self.key))

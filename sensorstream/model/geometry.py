@@ -10,7 +10,6 @@ import json
 import math
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cache, lru_cache, partial
 from importlib import import_module
 from importlib.util import find_spec
@@ -18,6 +17,7 @@ from typing import Any, Final, TypeAlias
 
 from sensorstream.errors import TermError
 from sensorstream.installation import EXTRAS
+from sensorstream.model.frozen import frozen
 
 Shape: TypeAlias = Any
 """A geometry of shapely."""
@@ -68,7 +68,7 @@ def computed(name: str, *arguments: Any, **options: Any) -> Any:
         raise TermError(f"{name}: {' '.join(str(error).split())[:200]}") from None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ReferenceSystem:
     """A system of coordinates: on the globe, in degrees, or on a plane.
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
 from functools import lru_cache
 from typing import Final, TypeAlias
 from zoneinfo import ZoneInfo
 
+from sensorstream.model.frozen import frozen
 from sensorstream.model.timeline import Instant, Timeline
 
 DAYS: Final = (
@@ -21,7 +21,7 @@ _FIRST: Final = -(2**63)
 _LAST: Final = 2**63 - 1
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Multiples:
     """The multiples of a length of the time line, from an origin or else its zero (1970)."""
 
@@ -45,7 +45,7 @@ class Multiples:
         return self.last(time) + self.length
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class LocalTimes:
     """Moments when a zone's clocks show a time, each day or on one day of the week (0: Monday).
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from decimal import MAX_EMAX, MAX_PREC, MIN_EMIN, Context, Decimal
 from fractions import Fraction
@@ -20,6 +19,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 from xml.parsers import expat
 
 from sensorstream.errors import TermError
+from sensorstream.model.frozen import frozen
 from sensorstream.model.geometry import Geometry, has_geometry, read_geometry
 from sensorstream.model.numerals import decimal_text
 
@@ -271,7 +271,7 @@ def datetime_of(moment: TimelineMoment) -> datetime | None:
         return None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class XsdDatatype:
     """A datatype: ``form`` is its lexical form, which ``read`` makes a value of.
 

@@ -9,13 +9,13 @@ from __future__ import annotations
 import heapq
 import math
 from collections.abc import Callable, Hashable, Mapping
-from dataclasses import dataclass
 from decimal import MAX_EMAX, MAX_PREC, MIN_EMIN, Context, Decimal
 from fractions import Fraction
 from math import isfinite
 from typing import Any, Final, Protocol
 
 from sensorstream.errors import TermError
+from sensorstream.model.frozen import frozen
 from sensorstream.model.numerals import quotient
 from sensorstream.model.regex import LONGEST_TEXT
 from sensorstream.model.terms import IRI, Literal, Term
@@ -40,7 +40,7 @@ class Aggregation(Protocol):
         """Add a value ``weight`` times, or remove it if that is negative; None is an error."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class AggregationKind:
     """The way to make an empty aggregation, and to get an aggregate from it.
 

@@ -13,10 +13,10 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from typing import Final, TypeVar
 
 from sensorstream.errors import Overrun
+from sensorstream.model.frozen import field, frozen
 
 _LOOK: Final = 64
 """Rows between two looks at the clock: one row may have a slow expression."""
@@ -31,7 +31,7 @@ def _no_time() -> float:
     return 0.0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Limits:
     """Limits of one operator in one instant; None: no limit.
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import partial
 from itertools import count
 from typing import Any
 
 from sensorstream.kb.occurrences import WindowScope
 from sensorstream.kb.triple_index import TripleIndex
+from sensorstream.model.frozen import field, frozen
 from sensorstream.model.terms import IRI, Triple
 from sensorstream.network.exact_values import ways_of_no_length
 from sensorstream.network.expressions.constant_order import Constants
@@ -72,7 +72,7 @@ from sensorstream.sparql.variable_scope import names_in
 Indexes = Mapping[TripleSource, TripleIndex | WindowScope]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Happening:
     """The sources of operators of patterns in time.
 

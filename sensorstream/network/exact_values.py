@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from functools import reduce
 from itertools import chain, count
 from typing import Any, Final, TypeAlias, cast
@@ -18,6 +17,7 @@ import pyoxigraph as ox
 
 from sensorstream.errors import QueryError, UnsupportedQuery
 from sensorstream.kb.oxigraph_terms import OxigraphTerm, hidden, stored, term_of, to_oxigraph
+from sensorstream.model.frozen import field, frozen, replace
 from sensorstream.model.terms import IRI, Literal, Term
 from sensorstream.model.xsd import XSD
 from sensorstream.network.aggregates import AggregationKind, kind_of
@@ -42,7 +42,7 @@ Results: TypeAlias = ox.QuerySolutions | ox.QueryBoolean | ox.QueryTriples
 _OfRow: TypeAlias = Callable[[Row], OxigraphTerm | None]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class OxigraphQuery:
     """A query for Oxigraph, with the functions that its text names."""
 
@@ -105,7 +105,7 @@ def _computed_here(query: Query, store: ox.Store) -> OxigraphQuery:
     return OxigraphQuery(text, rewriting.functions, rewriting.aggregates, rewriting.faults)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Rewriting:
     store: ox.Store
     functions: dict[ox.NamedNode, Function] = field(default_factory=dict)

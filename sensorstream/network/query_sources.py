@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Mapping
-from dataclasses import dataclass, field
 
 from sensorstream.kb.triple_index import TripleIndex
+from sensorstream.model.frozen import field, frozen
 from sensorstream.model.terms import IRI, Subject, Term, Triple
 from sensorstream.network.recursion.triple_kinds import Conclusions
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TripleSource:
     """A graph or window that patterns match, as a value: a plan holds no triples.
 
@@ -29,7 +29,7 @@ class TripleSource:
         return self.parts or (self,)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class EarlierContent:
     """The content that a graph had ``delay`` units of the time line ago."""
 
@@ -43,7 +43,7 @@ INSTANT = TripleSource("instant", "")
 """The content of one moment, for the selectors of rules over time."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Sources:
     """Meanings of the names in a query: its default graph, those of GRAPH, those of WINDOW."""
 
@@ -59,7 +59,7 @@ def merged(*parts: TripleSource) -> TripleSource:
     return TripleSource(("merged", *parts), " and ".join(each.text for each in parts), parts)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Knowledge:
     """Background knowledge of patterns in time and rules over time, besides the streams.
 

@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from lxml import etree
 
 from sensorstream.errors import OntologyError, Position
+from sensorstream.model.frozen import frozen
 from sensorstream.model.vocabulary import OWL, RDF, RDFS
 from sensorstream.model.xsd import XSD
 
@@ -51,7 +51,7 @@ _DEEPEST: Final = 256
 """As deep as an XML document may be."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Token:
     kind: str
     text: str

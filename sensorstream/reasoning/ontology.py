@@ -10,13 +10,13 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import redirect_stderr
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
 from sensorstream.errors import OntologyError, Position, TermError
 from sensorstream.installation import lacking
 from sensorstream.model import owl, rdf
+from sensorstream.model.frozen import field, frozen
 from sensorstream.model.schema import Schema, missing_kinds
 from sensorstream.model.terms import IRI, BlankNode, Literal, Term, Triple
 from sensorstream.model.vocabulary import OWL, RDF, RDFS
@@ -50,7 +50,7 @@ _OF_PYTHON: Final = (
 """What is said of names for which Python has no class; OWL allows them (punning)."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Remark:
     """A remark for readers of the ontology, which is no fault; ``code`` is stable."""
 
@@ -59,7 +59,7 @@ class Remark:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Ontology:
     """The static knowledge of a deployment: axioms and individuals.
 

@@ -15,7 +15,6 @@ import codecs
 import re
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 from urllib.parse import unquote, urljoin, urlsplit
@@ -26,6 +25,7 @@ from lxml import etree
 from sensorstream.errors import OntologyError, Position, TermError
 from sensorstream.kb.graph_text import quads_in, syntax_of
 from sensorstream.kb.oxigraph_terms import triple_from_oxigraph
+from sensorstream.model.frozen import frozen
 from sensorstream.model.rdf_formats import RDF_FORMATS, RDF_TYPES
 from sensorstream.model.terms import IRI, Triple
 from sensorstream.model.vocabulary import OWL
@@ -219,7 +219,7 @@ _SPACE: Final = "{urn:oasis:names:tc:entity:xmlns:xml:catalog}"
 _BASE: Final = "{http://www.w3.org/XML/1998/namespace}base"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Missing:
     """An import that is not among the given files: ``target``, and the file that imports it."""
 

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from sensorstream.model import owl, rdf, rdfs
+from sensorstream.model.frozen import frozen
 from sensorstream.model.schema import Schema, is_datatype
 from sensorstream.model.terms import IRI, Literal, Term, Triple
 from sensorstream.model.vocabulary import OWL, RDF, RDFS
@@ -40,7 +40,7 @@ _RANGE_SIGNS: Final = frozenset(
 )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Undeclared:
     """Undeclared names, each in the order in which it is met. ``classes`` are used as classes;
     ``properties`` have the kind that their use shows, None if it shows none or both.

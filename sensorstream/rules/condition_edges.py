@@ -8,13 +8,13 @@ result.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator
-from dataclasses import dataclass
 from functools import cache
 from operator import itemgetter
 from typing import Final
 
 from sensorstream.errors import LanguageError
 from sensorstream.language import syntax
+from sensorstream.model.frozen import frozen
 from sensorstream.model.terms import Term
 from sensorstream.model.timeline import Timeline
 from sensorstream.rules.condition_reader import CompiledCondition, compile_condition
@@ -26,7 +26,7 @@ from sensorstream.rules.templates import CompiledTemplate, Var, compile_parts, s
 from sensorstream.rules.triggers import NOW, RoundChange, Solutions, Trigger, read_duration
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Endings:
     """Clears the alerts that a rule raised for a solution, as far as their keys identify it.
 
@@ -88,7 +88,7 @@ def endings_of(rule: syntax.SemanticRule, remembered: Collection[str]) -> Ending
 _NOW_ONLY: Final = frozenset((NOW,))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Edge:
     """The compiled conditions of a ``when``, for its begin and its end."""
 
@@ -196,7 +196,7 @@ def compile_edge(
     return trigger, edge
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Looking:
     """The solutions to look at: those that a change concerns, or all of them."""
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
 from typing import Final, TypeAlias, TypedDict, assert_never
 
 import pyoxigraph as ox
@@ -16,6 +15,7 @@ import pyoxigraph as ox
 from sensorstream.errors import LanguageError, Position, QueryError
 from sensorstream.language import syntax
 from sensorstream.model import rdf, xsd
+from sensorstream.model.frozen import frozen, replace
 from sensorstream.model.terms import IRI, Literal
 from sensorstream.network.exact_values import repeated
 from sensorstream.rules.conditions import ConditionQuery
@@ -201,7 +201,7 @@ COMPARE: Final[Mapping[str, Callable[[int, int], bool]]] = {
 """The comparisons of a count."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CompiledCondition:
     """A condition, ready to run.
 

@@ -7,12 +7,12 @@ brings the answer (decision 028).
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
 from hashlib import sha256
 from typing import Final
 
 from sensorstream.errors import LanguageError, RuleError
 from sensorstream.language import syntax
+from sensorstream.model.frozen import frozen, replace
 from sensorstream.model.terms import Literal, Term
 from sensorstream.model.timeline import Timeline
 from sensorstream.rules.condition_reader import in_rule_file, surroundings
@@ -31,7 +31,7 @@ MOST_WAITING: Final = 1000
 _GIVEN: Final = (LAST, NOW)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class HistoryQuery:
     """A checked SELECT of a rule; ``returned`` are the variables that its solutions have.
 

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from sensorstream.language import syntax
 from sensorstream.model import rdf
+from sensorstream.model.frozen import frozen
 from sensorstream.model.terms import IRI
 from sensorstream.sparql import algebra
 from sensorstream.sparql.algebra import TriplePattern, Variable
 from sensorstream.sparql.walk import patterns_in
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PatternBlock:
     """Triple patterns that match together.
 
@@ -24,7 +24,7 @@ class PatternBlock:
     visible: frozenset[str] | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Lineage:
     """Name, digest and patterns (of trigger and conditions) of a rule."""
 

@@ -7,7 +7,6 @@ changes the window graph only, and sends no requests.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator
-from dataclasses import dataclass
 from typing import TypeAlias, assert_never
 
 from sensorstream.errors import LanguageError, Position, RuleError, TermError
@@ -18,6 +17,7 @@ from sensorstream.mapping.mapped_values import encode_segment, iri_maker, litera
 from sensorstream.mapping.term_recipe import datatype_of
 from sensorstream.model import rdf
 from sensorstream.model.events import Alert
+from sensorstream.model.frozen import frozen
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import BlankNode, Literal, Subject, Term, Triple
 from sensorstream.model.timeline import Timeline
@@ -41,7 +41,7 @@ from sensorstream.sparql.query_parser import Parsed, read_deletion, read_update
 from sensorstream.sparql.walk import nodes
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PatternUpdate:
     """Deletes, then inserts, for each solution of ``where`` (None: once)."""
 
@@ -154,7 +154,7 @@ Action: TypeAlias = Callable[[RuleFiring], None]
 Find: TypeAlias = Callable[[RuleFiring], Term | None]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ActionCompiler:
     """Compiles the actions of one rule, whose conditions bind the variables ``bound``."""
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
-from dataclasses import dataclass
 
 from sensorstream.errors import LanguageError, Position
 from sensorstream.language import syntax
 from sensorstream.language.ontology_names import unknown_names
 from sensorstream.language.rule_printer import print_node
 from sensorstream.model import rdf
+from sensorstream.model.frozen import frozen
 from sensorstream.model.schedules import Schedule
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import IRI, Literal, Subject
@@ -108,7 +108,7 @@ def compile_silence(
     return trigger
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CompiledRule:
     """A semantic rule, ready to run; conditions stand in the order of evaluation.
 

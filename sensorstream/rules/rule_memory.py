@@ -15,7 +15,7 @@ SolutionKey: TypeAlias = tuple[tuple[str, Term], ...]
 """The variables of a solution with their values, by name."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class WaitingRule:
     """A wait of a rule: since a solution has begun, or an individual was last heard of.
 

@@ -8,7 +8,6 @@ names: such a query has no solutions, so the rule would never fire.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from typing import Final
 
 from sensorstream.analysis import Note, QueryContext, query_notes
@@ -19,6 +18,7 @@ from sensorstream.kb.graph_index import KnowledgeBase
 from sensorstream.language import syntax
 from sensorstream.language.ontology_names import shown
 from sensorstream.model import rdf, rdfs
+from sensorstream.model.frozen import frozen, replace
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import IRI, BlankNode, Term, Triple
 from sensorstream.model.timeline import Timeline
@@ -160,7 +160,7 @@ def updates_of(rule: syntax.SemanticRule, file: syntax.RuleFile) -> Iterator[Par
 # Rules whose trigger class never gets a member
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Made:
     """The classes whose members rules make, and the properties they state."""
 

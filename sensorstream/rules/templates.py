@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from html import escape
 from typing import Final, TypeAlias
-from xml.sax.saxutils import escape
 
 from lxml import etree
 
 from sensorstream.errors import LanguageError, Position
 from sensorstream.language import syntax
+from sensorstream.model.frozen import frozen
 from sensorstream.model.terms import IRI, BlankNode, Literal, Term, Triple
 from sensorstream.rules.conditions import Solution
 from sensorstream.rules.rule_effects import RuleFiring
@@ -45,7 +45,7 @@ NEW: Final = "new"
 _NOT_XML: Final = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class NewName:
     """The hole ``{new}``."""
 
@@ -61,10 +61,10 @@ def plain(text: str) -> str:
 
 def in_xml(text: str) -> str:
     """The text escaped, for use between tags and in attributes."""
-    return escape(_NOT_XML.sub("\ufffd", text), {'"': "&quot;", "'": "&#39;"})
+    return escape(_NOT_XML.sub("\ufffd", text))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CompiledTemplate:
     """A compiled template."""
 

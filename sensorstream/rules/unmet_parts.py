@@ -11,6 +11,7 @@ from typing import Final, Protocol
 
 from sensorstream.errors import TermError
 from sensorstream.model import rdf, xsd
+from sensorstream.model.frozen import frozen
 from sensorstream.model.terms import IRI, Literal, Subject, Term, Triple
 from sensorstream.model.xsd import RDF_LANG_STRING
 from sensorstream.rules.conditions import Solution
@@ -77,7 +78,7 @@ class GraphStatements(Protocol):
         """The statements that fit a pattern; None matches any term."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TriedPart:
     """A tried part: ``solutions`` are left after it, some of them in ``found``.
 

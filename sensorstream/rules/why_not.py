@@ -13,6 +13,7 @@ from sensorstream.language import syntax
 from sensorstream.language.rule_printer import print_node
 from sensorstream.model import rdf
 from sensorstream.model.events import Individual
+from sensorstream.model.frozen import frozen
 from sensorstream.model.terms import IRI, Subject, Term, Triple
 from sensorstream.model.timeline import Instant, Timeline
 from sensorstream.network.build import build
@@ -57,7 +58,7 @@ _FIRES: Final[Mapping[type, str]] = {
 """The time when a rule fires that nothing prevents, by trigger."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PresentState:
     """The state that a rule may react to: knowledge base, time, memory of the rules.
 
@@ -72,7 +73,7 @@ class PresentState:
     individual: Individual | None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class WhyNot:
     """The reason why a rule does not fire for an individual, or a query does not find it.
 
@@ -394,7 +395,7 @@ def why_no_solution(
     return furthest(_tried(running, reads, names, name, each) for each in candidates)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Reads:
     """The data that a query reads: its default graph, and full copies of its windows.
 
@@ -431,7 +432,7 @@ class _Reads:
         return sorted(found, key=as_text)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Together:
     """Several graphs as one."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Any, Final
 
@@ -21,6 +20,7 @@ from sensorstream.client.operation import Needs
 from sensorstream.client.operations import operations
 from sensorstream.errors import LONGEST_PATH, Forbidden, Unauthenticated, Unavailable, shortened_key
 from sensorstream.logs import concerning
+from sensorstream.model.frozen import frozen, replace
 from sensorstream.server.problems import http_problem, refusal, respond
 
 
@@ -34,7 +34,7 @@ class AuditTrace(Enum):
     """The same, and a row of the audit log."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class AccessRule:
     """The roles that may use an operation; without roles, everybody may."""
 

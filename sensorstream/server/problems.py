@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
 from http import HTTPStatus
 from typing import Any, Final
 
@@ -25,6 +24,7 @@ from sensorstream.errors import (
     address_of,
     shortened,
 )
+from sensorstream.model.frozen import asdict, frozen, settle
 from sensorstream.server.negotiation import media_type_of
 
 MEDIA_TYPE: Final = "application/problem+json"
@@ -141,7 +141,7 @@ class ProblemBody(BaseModel):
     )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Problem:
     """The fields that REST bodies and SOAP faults are made from."""
 
@@ -155,7 +155,7 @@ class Problem:
     see: str = address_of(errors.RequestRefused.page)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "detail", shortened(self.detail))
+        settle(self, "detail", shortened(self.detail))
 
     @property
     def type(self) -> str:

@@ -9,7 +9,6 @@ import asyncio
 import logging
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
 from typing import Any, Final
@@ -24,6 +23,7 @@ from sensorstream.app.application import Application
 from sensorstream.app.life.entry_queue import MessageSender
 from sensorstream.errors import MOST, MessageTooLarge, RepeatedMessage, SensorStreamError
 from sensorstream.mapping.xml_document import encoded
+from sensorstream.model.frozen import frozen
 from sensorstream.server.access_rules import check_source
 from sensorstream.server.addresses import admitted
 from sensorstream.server.idempotency import REPLAYED, again, origin_of
@@ -86,7 +86,7 @@ def _client_problem(detail: str) -> Problem:
     return Problem("soap", "The SOAP request cannot be read", 400, detail)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PostedMessage:
     """A ``postMessage`` request: the message in it, and the idempotency keys of its header."""
 

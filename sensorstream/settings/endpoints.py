@@ -6,10 +6,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
+from sensorstream.model.frozen import field, frozen
 from sensorstream.model.webhook_definition import ALERTMANAGER, CLOUD_EVENTS, FORMATS, Format
 
 
@@ -37,7 +37,7 @@ def setting(
     return field(default=default, metadata=told, repr=not secret)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class FolderInput:
     """An input of the type ``folder``: each file is a message."""
 
@@ -53,7 +53,7 @@ class FolderInput:
     failed: Path | None = setting(None, "Where files with a fault go; empty: 'failed' inside.")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TcpInput:
     """An input of the type ``tcp``: lines or frames from connections."""
 
@@ -72,7 +72,7 @@ class TcpInput:
     idle: float = setting(300.0, "Seconds without a byte after which a connection is closed.")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class MqttConnection:
     """The settings that inputs and outputs of the type ``mqtt`` share."""
 
@@ -90,7 +90,7 @@ class MqttConnection:
     key_file: Path | None = setting(None, "The key of cert_file, PEM; empty: it is in cert_file.")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class MqttInput(MqttConnection):
     """An input of the type ``mqtt``: subscribes with QoS 1, in a session that the broker keeps."""
 
@@ -103,14 +103,14 @@ class MqttInput(MqttConnection):
     )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class MqttOutput(MqttConnection):
     """An output of the type ``mqtt``: publishes with QoS 1."""
 
     topic: str = setting("", "The topic to publish to.", required=True)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class KafkaConnection:
     """The settings that inputs and outputs of the type ``kafka`` share."""
 
@@ -129,7 +129,7 @@ class KafkaConnection:
     key_file: Path | None = setting(None, "The key of cert_file, PEM; empty: it is in cert_file.")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class KafkaInput(KafkaConnection):
     """An input of the type ``kafka``: a member of a consumer group."""
 
@@ -157,7 +157,7 @@ def most_kept(limit: int) -> int:
     return max(limit + 1, _MOST_KEPT)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class KafkaOutput(KafkaConnection):
     """An output of the type ``kafka``: all replicas in sync have a record before it counts."""
 
@@ -176,7 +176,7 @@ INPUT_TYPES: Final[Mapping[str, type[Any]]] = {
 OUTPUT_TYPES: Final[Mapping[str, type[Any]]] = {"mqtt": MqttOutput, "kafka": KafkaOutput}
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class InputSettings:
     """``[[inputs]]``: a way for messages to come in, besides HTTP."""
 
@@ -185,7 +185,7 @@ class InputSettings:
     source: str = setting("", "The source of its messages; empty: the input's name.")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class OutputSettings:
     """``[[outputs]]``: a receiver of alerts and reports, besides webhooks."""
 
@@ -200,7 +200,7 @@ class OutputSettings:
     )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Input:
     """An entry of ``[[inputs]]`` with the options of its type; ``source`` is never empty."""
 
@@ -209,7 +209,7 @@ class Input:
     options: InputOptions
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class OutputSetting:
     """An entry of ``[[outputs]]`` with the options of its type."""
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, is_dataclass, replace
 from ipaddress import IPv4Network, IPv6Network
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
 from sensorstream.errors import Position
 from sensorstream.logs import FORMATS, LEVELS
+from sensorstream.model.frozen import field, fields, frozen, is_dataclass, replace, settle
 from sensorstream.model.rdf_formats import RDF_ENDINGS
 from sensorstream.model.timeline import Timeline
 from sensorstream.model.waits import SilentSource
@@ -29,7 +29,7 @@ DATA_FOLDER: Final = Path("data")
 ARCHIVE_FOLDER: Final = DATA_FOLDER / "archive"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class OntologySettings:
     """``[ontology]``."""
 
@@ -47,7 +47,7 @@ class OntologySettings:
     )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RuleSettings:
     """``[rules]``."""
 
@@ -59,7 +59,7 @@ class RuleSettings:
 DOOR_POLICIES: Final = ["reject", "quarantine", "note"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ShapeSettings:
     """``[shapes]``: what data must look like; see docs/use/shapes.md."""
 
@@ -73,7 +73,7 @@ class ShapeSettings:
     live: bool = _setting(True, "Whether a violation in the window is an alert while it lasts.")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class FunctionSettings:
     """``[functions]``."""
 
@@ -82,7 +82,7 @@ class FunctionSettings:
     )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TimeSettings:
     """``[time]``."""
 
@@ -118,7 +118,7 @@ class TimeSettings:
         return Timeline(self.line)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class MessageSettings:
     """``[messages]``."""
 
@@ -127,7 +127,7 @@ class MessageSettings:
     )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SourceSettings:
     """``[sources.NAME]``: one source of messages, by the name its messages carry."""
 
@@ -137,7 +137,7 @@ class SourceSettings:
     )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class FilterSettings:
     """``[filters.NAME]``: individuals of a class that do not enter the window."""
 
@@ -162,7 +162,7 @@ class FilterSettings:
     store: bool = _setting(True, "Whether history gets what is dropped.")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SheddingSettings:
     """``[shedding]``: the handling of more messages than the deployment can process."""
 
@@ -176,7 +176,7 @@ class SheddingSettings:
     keep: str = _setting("all", "What is kept of a class without a policy; as policies.NAME.keep.")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PolicySettings:
     """``[policies.NAME]``: the individuals of a class that load shedding keeps."""
 
@@ -187,7 +187,7 @@ class PolicySettings:
     )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class WindowSettings:
     """``[window]``; the words are the paper's (eq. 1-8, 11); all: docs/use/windows.md."""
 
@@ -214,7 +214,7 @@ class WindowSettings:
     )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ReasoningSettings:
     """``[reasoning]``."""
 
@@ -231,7 +231,7 @@ class ReasoningSettings:
     )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class HistorySettings:
     """``[history]``: the persistent knowledge base."""
 
@@ -249,14 +249,14 @@ class HistorySettings:
     )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ArchiveSettings:
     """``[archive]``: the data that were moved out of PostgreSQL, as Parquet files."""
 
     folder: Path = _setting(ARCHIVE_FOLDER, "Where the archive keeps its Parquet files.")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ServerSettings:
     """``[server]``."""
 
@@ -279,7 +279,7 @@ class ServerSettings:
     max_depth: int = _setting(64, "The deepest nesting of elements accepted.")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class HttpSettings:
     """``[http]``: access over HTTP; see docs/operate/security.md."""
 
@@ -307,7 +307,7 @@ class HttpSettings:
     )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class LogSettings:
     """``[log]``: the server's lines on stderr; see docs/operate/operations.md."""
 
@@ -315,7 +315,7 @@ class LogSettings:
     level: str = _setting("warning", "What is written: this, and what is worse.", LEVELS)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TraceSettings:
     """``[traces]``: traces of messages for OpenTelemetry; see docs/operate/operations.md."""
 
@@ -327,7 +327,7 @@ class TraceSettings:
     )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class LimitSettings:
     """``[limits]``: the bounds of one client, one message or one query."""
 
@@ -408,7 +408,7 @@ class LimitSettings:
     audit_days: int = _setting(365, "Days that the audit log of changes is kept.")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class WebhookSettings:
     """``[webhooks]``."""
 
@@ -424,7 +424,7 @@ class WebhookSettings:
     )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class AlertSettings:
     """``[alerts]``: the effects of the wall clock on open alerts."""
 
@@ -465,7 +465,7 @@ SPARK_OWN: Final = frozenset(
 """Settings of Spark that answers, secrets and engines depend on: SensorStream sets them itself."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SparkSettings:
     """``[spark]``."""
 
@@ -478,7 +478,7 @@ class SparkSettings:
     )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PipelineSettings:
     """``[pipeline]``: the runner of the engine."""
 
@@ -498,7 +498,7 @@ class PipelineSettings:
     )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class StageSettings:
     """``[[pipeline.stages]]``: engines after the first ones, on Spark; see docs/use/spark.md."""
 
@@ -515,7 +515,7 @@ class StageSettings:
     queries: tuple[Path, ...] = _setting((), "The files of its continuous queries.")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PipelineStage:
     """A stage, and its place in the settings file."""
 
@@ -523,7 +523,7 @@ class PipelineStage:
     place: Position
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Settings:
     """The settings of a deployment. ``path`` is the file they were read from."""
 
@@ -561,9 +561,9 @@ class Settings:
             section = getattr(self, name)
             if isinstance(section.folder, Path):
                 placed = replace(section, folder=self.folder / section.folder)
-                object.__setattr__(self, name, placed)
+                settle(self, name, placed)
         results = (e if "://" in e else str(self.folder / e) for e in self.spark.results)
-        object.__setattr__(self, "spark", replace(self.spark, results=tuple(results)))
+        settle(self, "spark", replace(self.spark, results=tuple(results)))
 
     @property
     def folder(self) -> Path:

@@ -18,6 +18,7 @@ from typing import Any, Final, TypeVar
 
 from sensorstream.errors import Position, SettingsError
 from sensorstream.logs import without_secrets
+from sensorstream.model.frozen import frozen
 from sensorstream.settings.endpoints import Input, OutputSetting
 from sensorstream.settings.settings import (
     LISTED_SECTIONS,
@@ -38,7 +39,7 @@ _NAME: Final = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
 _ADDRESS: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class GivenSetting:
     """A setting as it is read: where its value comes from, and whether that is the default."""
 

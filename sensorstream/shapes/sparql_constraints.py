@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import Final
 
 from sensorstream.errors import Position, QueryError
 from sensorstream.model import owl, rdf, rdfs, xsd
-from sensorstream.model.frozen import frozen
+from sensorstream.model.frozen import frozen, replace
 from sensorstream.model.terms import IRI, Literal, Subject, Term
 from sensorstream.shapes.shape_graph import SH, ShapeGraph, sh
 from sensorstream.sparql import algebra

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final, TypeVar
 
@@ -22,6 +21,7 @@ from sensorstream.history.view_definitions import (
     view_definitions,
 )
 from sensorstream.installation import require
+from sensorstream.model.frozen import frozen
 from sensorstream.model.schema import Schema
 from sensorstream.model.timeline import Timeline
 from sensorstream.settings.settings import SparkSettings
@@ -57,7 +57,7 @@ from pg_catalog.pg_database where datname = pg_catalog.current_database()
 """
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Prepared:
     """A query for Spark; ``names`` are its columns as PostgreSQL calls them."""
 

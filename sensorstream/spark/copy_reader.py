@@ -15,13 +15,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from psycopg2 import extensions, sql
 
 from sensorstream.history.database import connect, translating
 from sensorstream.history.partitions import END, FIRST, StatementPartition, partition_of
+from sensorstream.model.frozen import frozen, replace
 from sensorstream.spark.source_tables import SourceTable
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ from pg_class where relnamespace = 'store'::regnamespace and relname = any(%s) o
 """
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Range:
     """The rows of a table, or of one of its partitions, on the pages from ``low`` up to ``high``.
 
@@ -87,7 +87,7 @@ class Range:
         return [sql.SQL(each) for each in told]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class HistoryReader:
     """Reads some columns of a table in an exported snapshot, as the role that reads; ``tests`` is a
     condition in SQL, also on other columns. Without a snapshot: as the table is then.

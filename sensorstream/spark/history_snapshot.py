@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,6 +12,7 @@ from psycopg2 import extensions, sql
 from sensorstream.history.database import connect, one_value, translating
 from sensorstream.history.read_only_sql import reading_url
 from sensorstream.history.term_dictionary import TermKey, TermKind, look_up
+from sensorstream.model.frozen import frozen
 from sensorstream.model.terms import IRI, Term
 from sensorstream.spark.source_tables import (
     SOURCE_TABLES,
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from sensorstream.archive.manifest import ArchivePart
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class HistoryPlace:
     """The place of a history: the URL of its PostgreSQL, and the folder of its archive."""
 
@@ -34,7 +34,7 @@ class HistoryPlace:
     archive: Path
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class HistorySnapshot:
     """A state of the history; it can be read while the block of :func:`snapshot_of` runs.
 

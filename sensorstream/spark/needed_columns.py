@@ -19,6 +19,7 @@ from datetime import UTC, datetime, timedelta
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any, Final
 
+from sensorstream.model.frozen import frozen
 from sensorstream.spark.source_tables import ColumnComparison, ColumnCondition, Value
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _MOMENT: Final = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(\.\d{1,6})?")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Wanted:
     """The columns, None for all, and the conditions that are needed of a table.
 

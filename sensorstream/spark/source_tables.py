@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Final, TypeAlias
 
@@ -21,6 +20,7 @@ from sqlalchemy import (
 )
 
 from sensorstream.history import tables
+from sensorstream.model.frozen import frozen, replace
 
 Value: TypeAlias = int | float | str | bool
 
@@ -35,7 +35,7 @@ class ColumnComparison(Enum):
     AT_LEAST = ">="
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ColumnCondition:
     """A condition on a column; all but IN have one value. NULL never fulfils it."""
 
@@ -73,7 +73,7 @@ def span(conditions: Iterable[ColumnCondition], column: str) -> tuple[int | None
 _TRUE: Final = sql.SQL("true")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SourceColumn:
     """``kind`` is Spark's type name; ``value`` the SQL of what PostgreSQL has no column for."""
 
@@ -96,7 +96,7 @@ class SourceColumn:
         return self.tested
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SourceTable:
     """A table of schema ``store``.
 

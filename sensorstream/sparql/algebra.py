@@ -21,14 +21,13 @@ operators (Anicic et al., "EP-SPARQL", 2011, section 4).
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field
 from datetime import timedelta
 from enum import Enum
 from typing import ClassVar, Final, Protocol, TypeAlias
 from typing import Literal as OneOf
 
 from sensorstream.errors import Position
-from sensorstream.model.frozen import Frozen
+from sensorstream.model.frozen import Frozen, field
 from sensorstream.model.terms import IRI, BlankNode, Literal
 
 

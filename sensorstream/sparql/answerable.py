@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from sensorstream.errors import Position, QueryError
+from sensorstream.model.frozen import frozen
 from sensorstream.model.terms import IRI, Literal
 from sensorstream.model.vocabulary import (
     GRAPH_INFERRED,
@@ -143,7 +143,7 @@ def _continuous(parsed: Parsed[Query] | Parsed[Update], part: object, word: str)
     )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Graphs:
     """The graphs that a query may name: ``own`` ones, and those of messages."""
 

@@ -9,13 +9,13 @@ Source: SPARQL 1.1 Entailment Regimes, section 6.1; OWL 2 Mapping to RDF Graphs,
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import reduce
 from hashlib import sha256
 from typing import Final
 
 from sensorstream.errors import UnsupportedQuery
 from sensorstream.model import owl, rdf, rdfs
+from sensorstream.model.frozen import frozen
 from sensorstream.model.schema import DESCRIBING, missing_kinds
 from sensorstream.model.terms import IRI, BlankNode, Triple
 from sensorstream.model.vocabulary import RESERVED
@@ -31,7 +31,7 @@ _OF_A_CLASS: Final = _OF_TWO_CLASSES | {rdf.TYPE, rdfs.DOMAIN, rdfs.RANGE}
 """Axioms and assertions whose object is a class."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class DescribedClass:
     """A class without a name of its own: ``node`` is it in its ``description``.
 

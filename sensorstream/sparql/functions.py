@@ -10,7 +10,6 @@ import hashlib
 import math
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from enum import Enum
 from typing import Any, Final, TypeAlias
@@ -18,6 +17,7 @@ from urllib.parse import quote
 
 from sensorstream.errors import TermError
 from sensorstream.model import terms, xsd
+from sensorstream.model.frozen import frozen
 from sensorstream.model.numerals import decimal_text, double_text
 from sensorstream.model.regex import LONGEST_TEXT, xpath_regex
 from sensorstream.model.terms import IRI, BlankNode, Literal, Term
@@ -63,7 +63,7 @@ class Trait(Enum):
     GROWING = "its result may be any number of times as long as its argument"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Builtin:
     """A built-in function: the numbers of its arguments (``most`` None: any number), its body.
 
@@ -77,7 +77,7 @@ class Builtin:
     traits: frozenset[Trait]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Extension:
     """A function named by an IRI, and the datatype of its values; None: one that depends on them.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, replace
 from typing import Any, Final, Generic, TypeVar
 
 from lark import Token
@@ -11,6 +10,7 @@ from lark.exceptions import UnexpectedToken
 
 from sensorstream.errors import Position, QueryError
 from sensorstream.grammars import Grammar, one_of, unexpected
+from sensorstream.model.frozen import frozen, replace
 from sensorstream.sparql.algebra import Query, Update
 from sensorstream.sparql.building.query_builder import QueryBuilder
 from sensorstream.sparql.building.term_builder import NO_PREFIXES
@@ -30,7 +30,7 @@ from sensorstream.sparql.walk import depth
 _Meaning = TypeVar("_Meaning", Query, Update)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Parsed(Generic[_Meaning]):
     """The meaning of a text, and the places of its parts."""
 

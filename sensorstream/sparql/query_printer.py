@@ -8,12 +8,12 @@ literals in their N-Triples form, each compound expression in brackets.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
 from datetime import timedelta
 from decimal import Decimal
 from itertools import groupby
 from typing import Any, Final, TypeAlias, TypeVar
 
+from sensorstream.model.frozen import frozen, replace
 from sensorstream.model.terms import IRI, BlankNode, Literal
 from sensorstream.model.tree_text import TreeText
 from sensorstream.sparql import algebra
@@ -206,7 +206,7 @@ def _values(values: algebra.Values) -> Iterator[str]:
 # Solution modifiers
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Modified:
     """A SELECT pattern taken apart into its clauses."""
 

@@ -9,7 +9,6 @@ below, where Spark allows no query beside a table.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import reduce
 from itertools import count
 from typing import Final
@@ -17,6 +16,7 @@ from typing import Final
 from sqlglot import exp
 
 from sensorstream.errors import UnsupportedQuery
+from sensorstream.model.frozen import frozen
 from sensorstream.sql.dialect_writer import refused, rewrite
 from sensorstream.sql.dialects import SPARK, TABLES
 from sensorstream.sql.row_bindings import inline_values, let_below, let_of
@@ -70,7 +70,7 @@ _ALONE: Final = (exp.Exists, exp.Rand, exp.Uuid)
 """Spark allows them in no LATERAL: what asks, and what is another value each time."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SparkText:
     """A query of Spark's SQL; ``tables`` are its own names for tables of the history."""
 
@@ -78,7 +78,7 @@ class SparkText:
     tables: Mapping[str, str]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RecursiveRows:
     """The least set with the rows of ``first`` and those that ``more`` gives for rows of the set.
 
@@ -97,7 +97,7 @@ class RecursiveRows:
         return f"{self.name}_{_STEPS}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SparkQuery:
     """A query for Spark, and the views that it reads; each closure may read those before it."""
 

@@ -8,14 +8,14 @@ batch is stored.
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
 
 from sensorstream.app.life.in_work import TOO_OFTEN, InWork
+from sensorstream.model.frozen import field, frozen
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class DeadlyEntries:
     """The entries to skip, each with the number of its engine, and a note of the entry in work."""
 

@@ -11,7 +11,6 @@ import secrets
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
 from time import monotonic, sleep
@@ -32,6 +31,7 @@ from sensorstream.installation import require
 from sensorstream.journal.entry_effects import merged
 from sensorstream.journal.key_routing import key_reader
 from sensorstream.journal.records import Effects
+from sensorstream.model.frozen import frozen, replace
 from sensorstream.model.schema import Schema
 from sensorstream.processes.own_folders import own_folder
 from sensorstream.settings.endpoints import KafkaInput
@@ -54,7 +54,7 @@ Told: TypeAlias = Callable[[int, int], None]
 """Gets the number of entries of each batch that is stored, and its last entry."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class HistorySink:
     """The writer of each batch; runs in the driver.
 

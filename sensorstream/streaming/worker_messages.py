@@ -5,7 +5,6 @@ from __future__ import annotations
 import pickle
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from importlib.metadata import version
 from multiprocessing.connection import Client, Connection, answer_challenge, deliver_challenge
 from pathlib import Path
@@ -14,12 +13,13 @@ from typing import Final
 
 from sensorstream.history.effects_writer import EngineStanding
 from sensorstream.history.journal_rows import JournalRow
+from sensorstream.model.frozen import field, frozen
 from sensorstream.settings.settings import Settings
 
 PROTOCOL: Final = 5
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class EnginePlace:
     """The first and the last entry of a key's engine; ``since`` counts from its checkpoint."""
 
@@ -34,7 +34,7 @@ def installed_versions() -> dict[str, str]:
     return {"Python": python, **{name: version(name) for name in ("pyspark", "sensorstream")}}
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class HostTask:
     """The task of a host. ``shipped`` is the deployment in force after the entry ``upto``, for a
     machine without its files; empty: that of the files. ``versions`` are those where the pipeline
@@ -49,7 +49,7 @@ class HostTask:
     upto: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Work:
     """The next entries of a key, packed; none where an entry for all engines wakes it.
 
@@ -67,7 +67,7 @@ class Work:
     kept: Sequence[bytes] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Done:
     """The packed effects, and the data to keep: the entries (b"": none), or a checkpoint instead of
     all.

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
 from typing import TypeAlias, TypeVar
 
 from sensorstream.errors import InternalFault, QueryError, SensorStreamError
 from sensorstream.kb.occurrences import WindowScope
 from sensorstream.kb.triple_index import TripleIndex
+from sensorstream.model.frozen import frozen, replace
 from sensorstream.model.terms import IRI
 from sensorstream.network.build import build
 from sensorstream.network.intervals.interval_planner import is_in_time
@@ -34,7 +34,7 @@ _Error = TypeVar("_Error", bound=BaseException)
 Meaning: TypeAlias = Query | TimedProgram
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Planned:
     """A query, or the rules over time of a text, that could run, with its plan.
 
@@ -46,7 +46,7 @@ class Planned:
     begin: Callable[[ContinuousQuery], None]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class QueryMaker:
     """A planner and maker of queries that have not started yet.
 

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 from datetime import timedelta
 
 from sensorstream.errors import UnsupportedQuery
+from sensorstream.model.frozen import frozen, replace
 from sensorstream.model.terms import IRI, Literal
 from sensorstream.model.timeline import Instant
 from sensorstream.sparql import algebra
 from sensorstream.sparql.algebra import Query
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class StreamTick:
     """The moments at which windows change, and the unit of change; equal ticks share content.
 
@@ -32,7 +32,7 @@ class StreamTick:
     delay: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class WindowShape:
     """A window, in units of the time line; equal shapes share one window.
 
@@ -80,7 +80,7 @@ class WindowShape:
         )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Schedule:
     """The moments and the content of the reports of a query.
 
@@ -94,7 +94,7 @@ class Schedule:
     triples: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Lengths:
     """A reader of instants (a number or ``xsd:dateTime``), and of lengths of time.
 

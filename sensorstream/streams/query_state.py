@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from sensorstream.kb.occurrences import StreamElement
+from sensorstream.model.frozen import frozen
 from sensorstream.model.timeline import Instant
 from sensorstream.network.intervals.interval_state import KeptRow
 from sensorstream.network.intervals.occurrence_source import OpenOccurrences
@@ -14,7 +13,7 @@ from sensorstream.network.selection.running_rules import KeptEvent
 from sensorstream.streams.query_shape import StreamTick
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class StreamState:
     """A stream: the content of its windows, and the events that wait for a step, oldest first."""
 
@@ -25,7 +24,7 @@ class StreamState:
     waiting: tuple[StreamElement, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class QueryState:
     """A query: its unreported changes, and its place in its schedule."""
 
@@ -57,7 +56,7 @@ class QueryState:
     """The changes that its delayed groups have not given out yet, by group."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ProcessorState:
     """The queries with their texts, in the order of registration, and all streams."""
 

@@ -10,7 +10,6 @@ import csv
 import io
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
 
@@ -19,6 +18,7 @@ import pyoxigraph as ox
 from sensorstream.errors import QueryError
 from sensorstream.kb.graph_text import syntax_of
 from sensorstream.model import xsd
+from sensorstream.model.frozen import frozen
 from sensorstream.model.rdf_formats import RDF_FORMATS
 from sensorstream.model.vocabulary import RESERVED, SENSORSTREAM
 
@@ -28,7 +28,7 @@ _CONTENTS: Final = {"SELECT": "bindings", "ASK": "boolean"}
 _UNBOUND: Final = {"type": "", "value": ""}
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ReportFormat:
     """A format of reports with some ``contents``; ``write`` makes the text of a report as
     :func:`.report_data` has it, and of its variables.

@@ -44,7 +44,7 @@ class IndividualUpdate:
     replaced: frozenset[tuple[Subject, IRI]]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PastState:
     """The latest updates, and the statements that ended while their individuals stayed."""
 

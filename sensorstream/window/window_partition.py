@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass, field
 
 from sensorstream.model.events import Event, Individual
+from sensorstream.model.frozen import frozen
 from sensorstream.model.terms import IRI, BlankNode, Subject, Triple
 from sensorstream.model.timeline import Instant
 from sensorstream.window.replaced_updates import PastState
@@ -26,7 +27,7 @@ class WindowCounters:
     """All stays of individuals so far."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PaneState:
     """The state of a partition: its name, position, individuals, and the events that wait in it."""
 
@@ -37,7 +38,7 @@ class PaneState:
     pending: tuple[Event, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class WindowState:
     """The state of a whole window; one that is not partitioned has one pane. ``owners`` names the
     owner of each blank node that has one. A window of triples has ``ages``: time and arrival of

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
 from typing import Final
 
 from sensorstream.errors import SettingsError
+from sensorstream.model.frozen import frozen, settle
 from sensorstream.model.schedules import Multiples
 from sensorstream.model.terms import IRI
 from sensorstream.model.timeline import Instant
@@ -47,7 +47,7 @@ class WindowUnitKind(Enum):
     """A logical window, of individuals or of triples."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class WindowPartitioning:
     """The way a window is split: by the value of a property, or by the message's source."""
 
@@ -55,7 +55,7 @@ class WindowPartitioning:
     """None: by source."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class WindowSpec:
     """The definition of a window; size and step are numbers of elements, or lengths of time.
 
@@ -77,16 +77,16 @@ class WindowSpec:
 
     def __post_init__(self) -> None:
         if self.unit is not WindowUnitKind.TIME:
-            object.__setattr__(self, "elements", Elements(self.unit.value))
+            settle(self, "elements", Elements(self.unit.value))
         if self.kind is WindowMove.LANDMARK:
-            object.__setattr__(self, "size", 0)
+            settle(self, "size", 0)
         elif self.size < 1:
             raise SettingsError(f"window.size: expected at least 1, not {self.size}")
         if self.step < 1:
             raise SettingsError(f"window.step: expected at least 1, not {self.step}")
         if self.kind is not WindowMove.SLIDING:
             step = self.size if self.kind is WindowMove.TUMBLING else 1
-            object.__setattr__(self, "step", step)
+            settle(self, "step", step)
         if self.physical and self.start is not None:
             if self.kind is not WindowMove.LANDMARK:
                 raise SettingsError(

@@ -60,5 +60,5 @@ def test_the_pairs_are_those_that_steps_connect(
         summed.update(added)
         summed.subtract(removed)
         assert summed == Counter(reach.pairs()) == closed(+held, kind)
-    reach.change(*take(dict.fromkeys(held, -9)))
+    reach.change(*take({pair: -weight for pair, weight in held.items()}))
     assert (reach.size(), steps.forward, steps.back) == (0, {}, {})

@@ -76,8 +76,8 @@ def test_a_reply_is_xml_whatever_the_values_are(play: Play) -> None:
     )
     (reply,) = stage.say('x name "a<b> & \'c\' \\"d\\""').replies
     assert reply == (
-        "<say to='a&lt;b&gt; &amp; &#39;c&#39; &quot;d&quot;'>"
-        "a&lt;b&gt; &amp; &#39;c&#39; &quot;d&quot; m1-1</say>"
+        "<say to='a&lt;b&gt; &amp; &#x27;c&#x27; &quot;d&quot;'>"
+        "a&lt;b&gt; &amp; &#x27;c&#x27; &quot;d&quot; m1-1</say>"
     )
 
 

@@ -6,7 +6,7 @@ import io
 import itertools
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -70,6 +70,7 @@ from sensorstream.history.store_reader import KeptMessage, Latest, Left, Quarant
 from sensorstream.mapping.statement_places import Expression, Node, StatementPlace
 from sensorstream.model import rdf, rdfs
 from sensorstream.model.events import Alert, Basis, Evidence, Matched, Provenance, RuleWait
+from sensorstream.model.frozen import frozen
 from sensorstream.model.terms import IRI, Literal, Triple
 from sensorstream.model.webhook_definition import WebhookContent, WebhookDefinition
 from sensorstream.rules.unmet_parts import TriedPart
@@ -80,7 +81,7 @@ from sensorstream.testing import ManualClock
 EX = "http://example.org/"
 
 
-@dataclass(frozen=True)
+@frozen
 class MemoryVersions(ResourceVersions):
     """The versions that a function has of a name; it may raise."""
 

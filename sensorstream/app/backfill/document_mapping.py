@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import cache
 from hashlib import sha256
 from typing import Final, TypeAlias
@@ -12,13 +11,14 @@ from sensorstream.app.backfill.xml_documents import Document, Refused
 from sensorstream.app.control.wiring import Deployment, unpacked
 from sensorstream.engine.message_reading import Mapper, UnmappedMessage
 from sensorstream.model.events import Event, Message
+from sensorstream.model.frozen import frozen
 
 BATCH: Final = 100
 """The most documents of a group."""
 _BATCH_BYTES: Final = 4 * 2**20
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class MappedDocument:
     """A document's events; its ``digest`` is the SHA-256 of its content."""
 

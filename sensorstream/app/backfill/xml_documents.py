@@ -14,12 +14,12 @@ import tarfile
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO, Any, Final, TypeAlias
 
 from sensorstream.errors import ArchiveError
+from sensorstream.model.frozen import frozen
 
 _RATIO: Final = 1_000
 _FREE: Final = 64 * 2**20
@@ -29,7 +29,7 @@ _LONGEST_HEADER: Final = 2**20
 _NESTED: Final = (".zip", ".tar", ".tgz", ".gz", ".bz2", ".xz", ".7z", ".rar", ".zst")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Document:
     """A document; ``modified`` is when its file, or it in its archive, was written."""
 
@@ -38,7 +38,7 @@ class Document:
     modified: datetime
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Refused:
     """A file or document that cannot be taken, and the reason."""
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from sensorstream.model.frozen import frozen
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Formats:
     """The media type to answer each kind of query in; None: the client takes none of that kind."""
 
@@ -15,7 +16,7 @@ class Formats:
     graph: str | None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CacheQuestion:
     """A query as it came, with the graphs of the SPARQL Protocol; ``names_only``: it must not
     describe classes (:func:`.check_named`).
@@ -28,7 +29,7 @@ class CacheQuestion:
     names_only: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Answered:
     """The end of an answer, all of which was sent; ``media_type`` None: nothing was, because the
     client takes none of ``offered``.

@@ -7,7 +7,6 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
-from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 
 from sensorstream.analysis import Note, QueryContext, query_notes, rules_notes
@@ -30,6 +29,7 @@ from sensorstream.errors import (
     UnsupportedQuery,
     WebhookError,
 )
+from sensorstream.model.frozen import field, fields, frozen, replace
 from sensorstream.model.schema import Schema
 from sensorstream.model.webhook_definition import FORMATS, WebhookDefinition
 from sensorstream.network.intervals.interval_planner import is_in_time
@@ -49,7 +49,7 @@ def query_files(folder: Path) -> list[Path]:
     return [each for end in ("rq", "dotr", "dlog") for each in sorted(place.glob(f"*.{end}"))]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Found:
     """Faults of files, and notes on them; each has a place."""
 
@@ -191,7 +191,7 @@ def _placed(error: SensorStreamError, path: Path) -> SensorStreamError:
     return error
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Folder:
     """Texts by name; the ontology of all files together, as N-Triples.
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -14,6 +13,7 @@ from sensorstream.engine.outcome import Outcome
 from sensorstream.errors import Overrun, QueryError, RefusedByShapes, ShapesError, ViolatedShapes
 from sensorstream.mapping.mapping_plan import MappedMessage
 from sensorstream.model import rdf, rdfs
+from sensorstream.model.frozen import frozen, replace
 from sensorstream.model.terms import Term, Triple
 from sensorstream.model.timeline import Instant
 from sensorstream.network.rows import Row
@@ -35,7 +35,7 @@ _APART: Final = 500
 """Statements from which on a message is validated in a fork, with a limit of time."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class DeployedShapes:
     """The shapes that the settings name; ``queries`` are those of live shapes.
 

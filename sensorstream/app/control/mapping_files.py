@@ -6,7 +6,6 @@ import inspect
 import sys
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePath
 from types import FunctionType, ModuleType
 from typing import Final, TypeAlias
@@ -31,6 +30,7 @@ from sensorstream.mapping.rml.rml_model import LogicalSource, RmlMapping
 from sensorstream.mapping.stylesheet import read_stylesheet
 from sensorstream.mapping.xml_document import Document, parse_document
 from sensorstream.mapping.xslt import compile_stylesheet
+from sensorstream.model.frozen import field, frozen, replace
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import Triple
 from sensorstream.model.timeline import Timeline
@@ -225,7 +225,7 @@ def type_of(file: str) -> str:
     return _BY_ENDING.get(PurePath(file).suffix.lower(), RULES_TYPE)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class MappingFiles:
     """The RML files and stylesheets among some files, and what they are compiled with.
 

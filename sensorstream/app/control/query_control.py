@@ -6,7 +6,6 @@ import time
 from collections import deque
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
 from functools import partial
 from threading import BoundedSemaphore, Lock
 from typing import Any, Final, NoReturn, TypeVar
@@ -23,6 +22,7 @@ from sensorstream.errors import Busy, Position, SensorStreamError, UnknownQuery
 from sensorstream.history.asking.query_answer import Answer, answer_now, joined, kept
 from sensorstream.history.effects_writer import followed, queries_met
 from sensorstream.journal.registration import MOST_QUERIES, RegisterQuery, RemoveQuery, checked_name
+from sensorstream.model.frozen import frozen, replace
 from sensorstream.model.timeline import Instant
 from sensorstream.processes.fork_once import held
 from sensorstream.sparql.described import check_named
@@ -43,7 +43,7 @@ _SOON: Final = 1.0
 """Seconds after which a registration that is refused may find a place."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class QueryView:
     """The present state of one query; times are application time."""
 

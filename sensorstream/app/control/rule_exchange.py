@@ -11,7 +11,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass, replace
 from threading import Lock
 from typing import Final
 
@@ -37,6 +36,7 @@ from sensorstream.journal.entry import Entry
 from sensorstream.journal.takeover import PutOntology, PutRules, ReadmitReasoner
 from sensorstream.kb.graph_index import Origin
 from sensorstream.model.events import Message
+from sensorstream.model.frozen import frozen, replace
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import Triple
 from sensorstream.processes.fork_once import held
@@ -49,7 +49,7 @@ FROM_SETTINGS: Final = "settings"
 """The origin of the rules and the ontology before the first change."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ServedOntology:
     """An ontology's text; ``origin`` is ``settings``, or the journal's id of the change."""
 

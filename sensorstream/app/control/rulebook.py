@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 from sensorstream.app.control.file_faults import faults
@@ -35,13 +34,14 @@ from sensorstream.history.views import check_views, install_views
 from sensorstream.journal.notice import ReadFunctions
 from sensorstream.journal.records import Store
 from sensorstream.journal.takeover import PutOntology, PutRules
+from sensorstream.model.frozen import frozen, replace
 from sensorstream.model.schema import Schema
 from sensorstream.settings.settings import Settings
 
 OnDisk: TypeAlias = Literal["same", "differs", "absent"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RuleFileInForce:
     """A rule file; ``on_disk`` is what the server's own file of this name has now."""
 
@@ -51,7 +51,7 @@ class RuleFileInForce:
     on_disk: OnDisk
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RuleFiles:
     """The rule files in force, in the order in which they are applied. ``origin`` is ``settings``,
     or the journal's id of the change that put them. ``tables`` are the paths of the files that they

@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Collection, Iterator
 from contextlib import closing
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Final, TypeAlias
 
@@ -21,6 +20,7 @@ from sensorstream.journal.kinds import entry_of
 from sensorstream.journal.registration import PutWebhook, RegisterQuery, RemoveQuery, RemoveWebhook
 from sensorstream.journal.takeover import PutOntology, PutRules
 from sensorstream.model.events import Status
+from sensorstream.model.frozen import frozen
 
 QUERY: Final = "application/sparql-query"
 """The media type of a query."""
@@ -31,7 +31,7 @@ Match: TypeAlias = Callable[[str | None], bool] | None
 """Whether a change is wanted, told the digest of what is there now, None if nothing is."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TextVersion:
     """A text of a resource; ``text`` is None, and ``digest`` empty, where it was removed.
     ``change`` is the journal's id of the entry that put it, ``by`` who sent that, or ``settings``
@@ -84,7 +84,7 @@ def _fine(_: str) -> None:
     """Accept any name."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ResourceVersions:
     """The versions of all resources of one sort; the ontology, of which there is one, has no name.
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pickle
 import zlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -55,6 +54,7 @@ from sensorstream.mapping.functions.function_definition import Definition
 from sensorstream.mapping.mapping_compiler import compile_mapping
 from sensorstream.mapping.mapping_plan import MappingPlan
 from sensorstream.mapping.reference_data import ReferenceData
+from sensorstream.model.frozen import field, frozen, replace
 from sensorstream.model.terms import IRI
 from sensorstream.model.timeline import Instant, Timeline
 from sensorstream.model.waits import SilentSource
@@ -77,7 +77,7 @@ if TYPE_CHECKING:
     from sensorstream.history.effects_writer import PipelineRunner
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Stage:
     """Engines on Spark that take the events of others, with rules and queries of their own.
 
@@ -93,7 +93,7 @@ class Stage:
     queries: Mapping[str, str]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Deployment:
     """The files that the settings name, read and compiled; nothing has been started.
 
@@ -147,7 +147,7 @@ class Deployment:
         return self.settings.reasoning.profile in DESCRIPTION_LOGIC
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Machine:
     """An engine, and the mapper of its messages."""
 
@@ -201,7 +201,7 @@ def with_state_rules(files: Sequence[RuleFile], rule_set: RuleSet | None) -> lis
     return found
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Substitutes:
     """Texts and functions that count instead of those of the settings' files; None: these do.
 

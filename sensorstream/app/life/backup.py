@@ -19,7 +19,6 @@ import shutil
 import tarfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
-from dataclasses import asdict, dataclass
 from datetime import datetime
 from importlib import metadata
 from pathlib import Path
@@ -34,6 +33,7 @@ from sensorstream.history.open_history import dump, fill, open_history, open_kep
 from sensorstream.history.views import admit_to_views
 from sensorstream.installation import require
 from sensorstream.language.rule_parser import parse_with_recovery
+from sensorstream.model.frozen import asdict, frozen
 from sensorstream.processes.own_folders import own_folder, remove_left
 from sensorstream.reasoning.ontology_documents import surroundings
 from sensorstream.settings.settings import Settings
@@ -54,7 +54,7 @@ _TOLD: Final = 200
 """Characters of a name that are repeated."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class BackupFacts:
     """The description of a backup, which it contains. ``settings`` is the name of the settings
     file. ``digests`` are the SHA-256 of the other parts. ``outside`` are files that belong to the

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from functools import partial
 from threading import Condition, Thread
 from typing import Final
@@ -22,6 +21,7 @@ from sensorstream.errors import HistoryError, SensorStreamError
 from sensorstream.history.database import OwnConnection
 from sensorstream.history.effects_writer import BatchProgress, JournalPosition, PositionReader
 from sensorstream.model.events import Message
+from sensorstream.model.frozen import frozen, replace
 from sensorstream.reasoning.dl.dl_reasoner import ResilientReasoner
 
 _EVERY: Final = 5.0
@@ -38,7 +38,7 @@ Enter = Callable[[str], None]
 """A function that gets the name of the part that a trial comes to."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class HealthPart:
     """A part of the system, and whether it could do its work ``age`` seconds ago."""
 

@@ -12,7 +12,6 @@ import os
 import signal
 import sys
 from contextlib import suppress
-from dataclasses import dataclass
 from mmap import mmap
 from pathlib import Path
 from struct import Struct
@@ -36,7 +35,7 @@ TOO_OFTEN: Final = 2
 """Deaths in a row at one entry after which it is skipped. The first may be chance."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Death:
     """The entry in work when the process before this one ended, and how often in a row. ``message``
     is the number of the message whose turn it was, which may be an earlier one that the entry has

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from itertools import chain, islice, pairwise
 from typing import Final
@@ -29,12 +28,13 @@ from sensorstream.journal.registration import QueryStopped, RegisterQuery, stops
 from sensorstream.journal.takeover import PutOntology, PutRules
 from sensorstream.logs import concerning
 from sensorstream.model.events import Status
+from sensorstream.model.frozen import frozen
 
 _LOG = logging.getLogger(__name__)
 _GROUP: Final = 500
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Start:
     """The beginning of a recovery: the entry ``seq``, and the state after it; None: the empty
     state. ``damaged`` are the newer checkpoints that could not be read, and why.

@@ -12,7 +12,6 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures import wait as wait_for
 from contextlib import contextmanager
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from threading import Event, Thread
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
@@ -35,6 +34,7 @@ from sensorstream.journal.records import Effects, Record, Store
 from sensorstream.kb.graph_index import Origin
 from sensorstream.logs import concerning
 from sensorstream.model.events import Message, Status
+from sensorstream.model.frozen import frozen
 from sensorstream.model.timeline import Instant
 from sensorstream.processes.fork_once import run_apart
 
@@ -338,7 +338,7 @@ MOST_AT_ONCE: Final = 10_000
 """Events for another process that are written to the journal together."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Outlets:
     """The receivers of the pipeline's reports, called in its thread.
 

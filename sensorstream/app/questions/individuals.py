@@ -5,7 +5,6 @@ from __future__ import annotations
 import heapq
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Final, TypeVar
 
 from sensorstream.app.deployment_handle import Handle
@@ -15,12 +14,13 @@ from sensorstream.history.store_reader import Latest
 from sensorstream.kb.graph_index import Origin
 from sensorstream.model import rdf
 from sensorstream.model.events import Provenance
+from sensorstream.model.frozen import frozen
 from sensorstream.model.terms import IRI, BlankNode, Subject
 from sensorstream.model.timeline import Instant
 from sensorstream.settings.settings import WindowSettings
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class IndividualView:
     """An individual: its classes, asserted and inferred, and when it came."""
 
@@ -32,7 +32,7 @@ class IndividualView:
     message: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class WindowView:
     """The window's definition, its totals and one page of its individuals, oldest first."""
 
@@ -98,7 +98,7 @@ _CURSOR: Final = re.compile(r"history:(-?[0-9]{1,19}):([0-9]{1,19})|window:(.*)"
 _Found = TypeVar("_Found")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class KnownIndividual:
     """An individual and the latest values of each of its properties."""
 
@@ -107,7 +107,7 @@ class KnownIndividual:
     values: tuple[Latest, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class KnownIndividuals:
     """A page of individuals; ``after`` is where the next one begins, None if there is none."""
 

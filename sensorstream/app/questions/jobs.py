@@ -8,7 +8,6 @@ import shutil
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timedelta
 from pathlib import Path
 from secrets import token_hex
@@ -26,6 +25,7 @@ from sensorstream.errors import (
     UnknownJob,
     error_of_data,
 )
+from sensorstream.model.frozen import asdict, frozen, replace
 from sensorstream.model.schema import Schema
 from sensorstream.spark.jobs.spark_messages import JobText, SparkProgress
 from sensorstream.spark.jobs.spark_worker_process import JobRunner, WorkerProcess
@@ -40,7 +40,7 @@ _LOG = logging.getLogger(__name__)
 _RECORD: Final = "job.json"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Job:
     """A question that runs beside the requests. Times are of the wall clock. ``state`` is
     ``queued``, ``running``, ``done`` or ``failed``; ``error`` says why it failed. ``progress`` is
@@ -64,7 +64,7 @@ class Job:
         return self.state in (DONE, FAILED)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Bounds:
     """The bounds of the jobs that are kept after their end; the oldest go first."""
 
@@ -177,7 +177,7 @@ _IDLE: Final = 600.0
 """Seconds without a job after which Spark is stopped."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class JobAnswer:
     """The answer to a job: a Parquet file, to be closed by who asked for it."""
 

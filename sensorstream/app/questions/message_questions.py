@@ -6,7 +6,6 @@ import time
 from collections import deque
 from collections.abc import Collection, Mapping, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass
 from typing import Any, Final
 
 from sensorstream.alerts.alert_records import LoggedDelivery, RaisedAlert
@@ -17,6 +16,7 @@ from sensorstream.engine.outcome import Outcome
 from sensorstream.errors import Busy, RepeatedMessage, SensorStreamError, UnknownMessage
 from sensorstream.history.store_reader import NOT_WHOLE, Choice, KeptMessage, Left, QuarantineChoice
 from sensorstream.journal.message import origin_of_replay
+from sensorstream.model.frozen import frozen
 
 MOST_INDIVIDUALS: Final = 1000
 """Individuals of a message whose statements are counted."""
@@ -30,7 +30,7 @@ _FULL: Final = 0.05
 """Seconds between two attempts while there is no room."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class KnownOrigin:
     """A message, its SHA-256, and the alerts that its facts name, early and late."""
 
@@ -39,7 +39,7 @@ class KnownOrigin:
     alerts: Sequence[RaisedAlert]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Life:
     """The life of a message up to now.
 
@@ -57,7 +57,7 @@ class Life:
     replay: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Replayed:
     """A message of the quarantine with its ``seq`` and id, and its outcome now."""
 

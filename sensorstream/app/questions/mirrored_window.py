@@ -11,7 +11,6 @@ import logging
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import chain
 from threading import Lock
@@ -30,6 +29,7 @@ from sensorstream.history.effects_writer import GONE_KEPT
 from sensorstream.journal.records import number_of_message
 from sensorstream.kb.graph_index import KnowledgeBase, Origin
 from sensorstream.model.events import Delta, Individual
+from sensorstream.model.frozen import frozen, replace
 from sensorstream.model.terms import Subject, Triple
 from sensorstream.model.timeline import Instant
 from sensorstream.processes.fork_once import held
@@ -209,7 +209,7 @@ EngineView: TypeAlias = Engine | MirroredWindow
 """The present, for questions: an engine of this process, or the mirror."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class StoredBatch:
     """The batch that an answer is of: its last entry, and when it was stored; None: there is none.
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass, field, replace
 from datetime import datetime
 from secrets import token_hex
 from threading import Lock
@@ -41,6 +40,7 @@ from sensorstream.history.view_definitions import view_definitions
 from sensorstream.installation import require
 from sensorstream.journal.records import number_of_message
 from sensorstream.kb.graph_index import Origin
+from sensorstream.model.frozen import field, frozen, replace
 from sensorstream.processes.stopping import Stop
 from sensorstream.sparql.answerable import read_answerable
 from sensorstream.sparql.query_printer import query_text
@@ -58,7 +58,7 @@ def is_question(name: str) -> bool:
     return name.startswith(_PREFIX)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class AskedText:
     """A question: ``language`` is sparql or sql, ``on`` what is asked, ``client`` who asks. ``at``
     and ``during`` are its valid time, as it is written; the graphs are those of SPARQL.
@@ -74,7 +74,7 @@ class AskedText:
     named_graphs: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RunningQuestion:
     """A question that is being answered."""
 

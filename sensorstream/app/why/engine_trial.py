@@ -7,7 +7,6 @@ of the changes in the knowledge base beside it.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 from sensorstream.engine.engine import Engine
@@ -15,6 +14,7 @@ from sensorstream.engine.message_reading import Arrived, UnmappedMessage
 from sensorstream.engine.outcome import Outcome
 from sensorstream.kb.graph_index import Origin
 from sensorstream.model.events import Event
+from sensorstream.model.frozen import frozen
 from sensorstream.model.terms import Triple
 from sensorstream.model.timeline import Instant
 
@@ -23,7 +23,7 @@ _WINDOW: Final = int(Origin.WINDOW)
 _Triples: TypeAlias = tuple[Triple, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TrialTrace:
     """The result of a step: the outcome, and the change of the knowledge base.
 

@@ -31,6 +31,7 @@ from sensorstream.journal.records import Record
 from sensorstream.mapping.rule_report import Explanation, explain
 from sensorstream.mapping.xml_document import parse_document
 from sensorstream.model.events import Alert, Message, Status
+from sensorstream.model.frozen import frozen
 from sensorstream.model.terms import Triple, statement_text
 from sensorstream.processes.fork_once import held
 from sensorstream.reasoning.dl.dl_reasoner import DlReasoner
@@ -66,7 +67,7 @@ class Effect:
     alerts: list[str] = field(default_factory=list)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Difference:
     """A message that the rules that were tried treat in another way.
 
@@ -78,7 +79,7 @@ class Difference:
     after: Effect
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class DeploymentTrial:
     """A trial of a deployment: ``messages`` were tried, ``different`` of them had another effect.
 
@@ -95,7 +96,7 @@ class DeploymentTrial:
     differences: tuple[Difference, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class QueryTrial:
     """A trial of a query: ``messages`` were tried; ``reports`` are the first of ``count``. If the
     query is at fault, ``faults`` has it, and nothing was tried. ``stopped``: why it was stopped
@@ -350,7 +351,7 @@ _EXPLAINED_SECONDS: Final = 1.0
 """Explaining takes a few times as long as mapping, and has no limit of its own."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class MessageTrial:
     """A trial of a message.
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from typing import Any, Final, TypeVar, cast
 
@@ -34,6 +33,7 @@ from sensorstream.kb.graph_index import Origin
 from sensorstream.language import syntax
 from sensorstream.language.syntax import RuleFile
 from sensorstream.model.events import Basis, Matched
+from sensorstream.model.frozen import frozen, replace
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import IRI, BlankNode, Literal, Subject, Triple, iri, term
 from sensorstream.model.timeline import Timeline
@@ -131,7 +131,7 @@ _NAMED: Final = 10
 """Keys that are named."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class WhyHeld:
     """The reason why a statement holds; ``held`` is None if it does not. ``profile`` is what
     infers. ``notes`` say what else there is to know.
@@ -165,7 +165,7 @@ class WhyHeld:
         return f"{said}, and {derived}" if derived else said
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Seen:
     """The findings of the fork about a statement, and about its premises. ``kept`` has, for each
     statement, the graphs that hold it, the message that said it and the one that caused it to be

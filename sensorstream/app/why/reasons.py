@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Final
 
@@ -24,6 +23,7 @@ from sensorstream.mapping.statement_places import Sought, StatementPlace, places
 from sensorstream.mapping.xml_document import parse_document
 from sensorstream.model import rdf
 from sensorstream.model.events import Basis, Evidence, Matched
+from sensorstream.model.frozen import field, frozen, replace
 from sensorstream.model.terms import IRI, Subject, Term, Triple
 from sensorstream.processes.fork_once import ForkTurns, run_apart
 from sensorstream.rules.rule_compiler import digest_of
@@ -37,7 +37,7 @@ _UNLIKELY_DEPTH: Final = 10_000
 """The depth was checked when the message came, perhaps with another limit."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RulesThen:
     """The rule files that were in force: ``version`` is the change that had put them, or
     ``settings``; ``names`` are those of ``files`` by their paths.
@@ -49,7 +49,7 @@ class RulesThen:
     names: Mapping[str, str]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Saying:
     """A message, and the places in it where statements come from. ``trouble`` says why no places
     are known: the message is gone, or is none. ``rules`` are those that mapped it.
@@ -179,7 +179,7 @@ _MOST_PREMISES: Final = 10
 """Statements that are given as possible premises of another one."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RuleText:
     """The rule of an alert, as it is written in its file.
 
@@ -193,7 +193,7 @@ class RuleText:
     version: str = field(metadata={"description": "the change that had put it, or `settings`"})
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Reason:
     """A statement, where it comes from, and what it follows from, as a tree.
 
@@ -225,7 +225,7 @@ class Reason:
         return self.matched.triple
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Because:
     """The firing of a rule: its values, and its statements with their reasons."""
 
@@ -233,7 +233,7 @@ class Because:
     reasons: tuple[Reason, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Applied:
     """A rule that derives a statement, with the values of its variables. ``position`` is where it
     stands, ``comment`` that of its rule set, ``text`` the rule. ``paths`` are those that its body
@@ -249,7 +249,7 @@ class Applied:
     paths: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Entailment:
     """Statements and axioms (in Manchester syntax) that entail a statement; together minimal."""
 
@@ -257,7 +257,7 @@ class Entailment:
     axioms: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Why:
     """The reason why an alert was raised. ``rule`` is None if its text is not known any more,
     ``because`` if the system raised it, or a version that kept no evidence. ``profile`` is what

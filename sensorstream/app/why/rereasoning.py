@@ -17,7 +17,6 @@ import heapq
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
-from dataclasses import dataclass
 from itertools import groupby
 from typing import Final, TypeAlias
 
@@ -37,6 +36,7 @@ from sensorstream.history.store import PostgresStore
 from sensorstream.journal.records import message_id, number_of_message
 from sensorstream.kb.graph_index import KnowledgeBase, Origin
 from sensorstream.model.events import Delta, Ended, Provenance
+from sensorstream.model.frozen import frozen
 from sensorstream.model.terms import BlankNode, Subject, Triple
 from sensorstream.model.timeline import Instant
 from sensorstream.reasoning.dl.dl_reasoner import ResilientReasoner
@@ -48,7 +48,7 @@ _SLICE: Final = 20_000
 _FIRST: Final[Instant] = -(2**63) + 1
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Rereasoned:
     """The numbers of inferred statements that hold longer, and shorter, than was stored.
     ``standing`` are those that are wrongly in the window: they end when the server starts with the
@@ -275,7 +275,7 @@ def without(spans: Iterable[Span], others: Iterable[Span]) -> Spans:
     return left
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Begun:
     stay: int
     message: int

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import closing
-from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 
@@ -34,6 +33,7 @@ from sensorstream.journal.entry_effects import in_order
 from sensorstream.journal.kinds import replay
 from sensorstream.language.syntax import RuleFile
 from sensorstream.model.events import Alert
+from sensorstream.model.frozen import frozen, replace
 from sensorstream.model.timeline import Instant
 from sensorstream.reasoning.ontology import Ontology
 from sensorstream.rules.rule_compiler import compile_rules
@@ -41,7 +41,7 @@ from sensorstream.rules.rule_notes import check_classes_named
 from sensorstream.settings.settings import Settings
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class AlertComparison:
     """An alert: ``did`` it fire, and ``would`` it with the rules that were tried."""
 
@@ -50,7 +50,7 @@ class AlertComparison:
     would: bool
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class WhatIf:
     """The results of replaying the journal; alerts are in the order of their times.
 

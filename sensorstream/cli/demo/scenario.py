@@ -6,7 +6,6 @@ import re
 import time
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
 from pathlib import Path
@@ -29,6 +28,7 @@ from sensorstream.clock import SystemClock
 from sensorstream.console.page_visits import mean, read
 from sensorstream.history.open_history import open_history
 from sensorstream.history.read_only_sql import SqlResult
+from sensorstream.model.frozen import frozen
 from sensorstream.model.schema import local_name
 from sensorstream.settings.settings_file import load_settings
 
@@ -124,7 +124,7 @@ _PHASES: Final = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RunningDeployment:
     """A running server, one of the demo's two."""
 

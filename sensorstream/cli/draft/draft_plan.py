@@ -17,6 +17,7 @@ from sensorstream.cli.draft.datatype_guesses import pictures_of, range_of
 from sensorstream.cli.draft.draft_names import DraftNames, class_name, property_name, rule_name
 from sensorstream.cli.draft.message_shape import ElementKind, Tag, ValuesAtPlace
 from sensorstream.model import xsd
+from sensorstream.model.frozen import frozen
 from sensorstream.model.timeline import Timeline
 
 PART_OF: Final = "partOf"
@@ -37,7 +38,7 @@ _COUNTED_TIME: Final = re.compile(r"(?i)(?:.*[a-z])?(?:time|timestamp|stamp)")
 _LONGEST_ID: Final = 200
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ValueSpot:
     """The place of values below their individual: ``steps`` down, then an attribute or text."""
 
@@ -83,7 +84,7 @@ class Drafted:
             yield from self.around.outward()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RulesDraft:
     """The plan for messages; ``ranges`` are those of the datatype properties, by name."""
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from decimal import Decimal
 from typing import Final
 
@@ -13,6 +12,7 @@ from sensorstream.cli.draft.draft_names import DraftNames
 from sensorstream.cli.draft.draft_plan import Drafted, RulesDraft, ValueSpot, plan_of
 from sensorstream.cli.draft.message_shape import ElementKind, MessageShape, Tag
 from sensorstream.language.rule_printer import escaped
+from sensorstream.model.frozen import frozen
 from sensorstream.model.timeline import Timeline
 from sensorstream.model.xsd import DECIMAL, INTEGER, XSD
 
@@ -21,7 +21,7 @@ _PREFIX: Final = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789
 _PLAIN: Final = re.compile(r"[^\W\d][\w.-]*")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Draft:
     """An ontology and shapes in Turtle, mapping rules, and what they rest on.
 
@@ -166,7 +166,7 @@ def _paths(drafted: Drafted, prefixes: Mapping[str, str]) -> _Paths:
     return _Paths(root, prefixes)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Paths:
     """A writer of XPaths; ``root`` is the individual whose element is the context node."""
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from inspect import Parameter, signature
 from typing import Final
 
@@ -18,6 +17,7 @@ from sensorstream.cli.editor.open_document import (
 from sensorstream.language.value_holes import split
 from sensorstream.mapping.functions.function_definition import Definition
 from sensorstream.mapping.xpath_tree import tokens_of
+from sensorstream.model.frozen import frozen
 from sensorstream.sparql.extensions import EXTENSIONS
 from sensorstream.sparql.functions import FUNCTIONS
 from sensorstream.sparql.query_lexer import AGGREGATES
@@ -53,7 +53,7 @@ _SPARQL: Final = {
 """Those of SPARQL's whose bodies do not name them."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CallHelp:
     """A call as it is written, the places of its parameters in that, and which is being written."""
 

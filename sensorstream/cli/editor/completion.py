@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from enum import Enum
 from itertools import takewhile
 from typing import Final
@@ -32,6 +31,7 @@ from sensorstream.language.value_holes import split
 from sensorstream.mapping.functions.number_functions import unit_names
 from sensorstream.mapping.xpath import FUNCTIONS as XPATH_FUNCTIONS
 from sensorstream.model.events import SEVERITIES
+from sensorstream.model.frozen import frozen, replace
 from sensorstream.model.schedules import DAYS
 from sensorstream.model.schema import local_name, shortened
 from sensorstream.model.terms import IRI
@@ -154,7 +154,7 @@ class CompletionSort(Enum):
 _NOWHERE: Final = Span(0, 0)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CompletionItem:
     """A text that may replace the word before the place; ``span`` is that word."""
 
@@ -428,7 +428,7 @@ _START_OF_WORD: Final = re.compile(r"[@?$]?(?:[\w:%-]|\.(?=\w))*\Z")
 _FUNCTION: Final = re.compile(r"\s*([\w-]+|[-+*/])")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Hover:
     """Markdown about the word of ``span``."""
 
@@ -436,7 +436,7 @@ class Hover:
     span: Span
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Word:
     """The word around a place, and the cursor before its end."""
 

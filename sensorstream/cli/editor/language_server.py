@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
 from typing import Any, Final, Protocol
@@ -48,11 +47,12 @@ from sensorstream.cli.editor.quick_fixes import quick_fixes
 from sensorstream.errors import LanguageError, Position, SensorStreamError
 from sensorstream.language.rule_layout import format_rules
 from sensorstream.language.rule_parser import parse
+from sensorstream.model.frozen import frozen
 from sensorstream.reasoning.profiles import DESCRIPTION_LOGIC
 from sensorstream.rules.rule_compiler import compile_rules
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Diagnostic:
     """A fault, or a note, which is no fault but worth knowing."""
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final
 
@@ -24,6 +23,7 @@ from sensorstream.language import rule_lexer
 from sensorstream.language.rule_parser import rule_starts
 from sensorstream.language.value_holes import split
 from sensorstream.mapping.xpath_tree import TOKEN
+from sensorstream.model.frozen import frozen
 from sensorstream.sparql import query_lexer
 
 NODE_VARIABLE: Final = "node variable"
@@ -47,7 +47,7 @@ _NEW_NAMES: Final[Mapping[str, re.Pattern[str]]] = {
 _DECLARING: Final = {"_XMLNS": XML_PREFIX, "_TABLE": TABLE, "_MAPPING": RULE, "_RULE": RULE}
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class NamePlace:
     """A name where it is written; places with the same ``key`` mean the same.
 

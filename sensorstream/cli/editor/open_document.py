@@ -28,6 +28,7 @@ from sensorstream.language.rule_parser import rule_starts, syntax_tree
 from sensorstream.language.syntax import RuleFile
 from sensorstream.mapping.functions.function_definition import Definition
 from sensorstream.mapping.xml_document import Element
+from sensorstream.model.frozen import frozen
 from sensorstream.sparql import query_lexer as sparql_lexer
 
 
@@ -40,7 +41,7 @@ class Inside(Enum):
     TEXT = "a text, a comment, or something that cannot be read"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TextCursor:
     """The text before a place.
 
@@ -249,7 +250,7 @@ def _units(character: str) -> int:
     return 1 if character <= "\uffff" else 2
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Symbol:
     """A rule: ``whole`` is its text, ``name_at`` its name in it."""
 

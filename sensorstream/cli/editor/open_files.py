@@ -5,7 +5,6 @@ when they have changed.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import islice
 from pathlib import Path
@@ -21,6 +20,7 @@ from sensorstream.cli.editor.shown_names import Vocabulary
 from sensorstream.errors import SensorStreamError
 from sensorstream.mapping.functions.function_definition import Definition, Library
 from sensorstream.mapping.functions.function_registry import definitions
+from sensorstream.model.frozen import frozen, replace
 from sensorstream.reasoning.ontology import Ontology, deployed_ontology
 from sensorstream.reasoning.ontology_documents import surroundings
 from sensorstream.settings.settings import OntologySettings, RuleSettings, Settings
@@ -34,7 +34,7 @@ _MOST_QUERIES: Final = 200
 """Files of queries of each kind and place that are looked through."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class EditedDeployment:
     """The settings that apply to a file.
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import Final
 
 from sensorstream.cli.editor.completion import COMMON_PREFIXES
 from sensorstream.cli.editor.open_document import OpenDocument, Span
+from sensorstream.model.frozen import frozen
 
 _MEANT: Final = re.compile(r"did you mean '?([^\s?(']+)'?(?:\(\))?\?")
 _UNDECLARED: Final = re.compile(
@@ -19,7 +19,7 @@ _QUOTED: Final = re.compile(r"'([^'\"\n]*)'")
 _DECLARATION: Final = re.compile(r"^[ \t]*(?:prefix|xmlns)\b", re.MULTILINE | re.IGNORECASE)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class QuickFix:
     """A change of the text that mends a fault, and what an editor says it does."""
 

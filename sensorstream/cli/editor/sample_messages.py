@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -22,6 +21,7 @@ from sensorstream.mapping.document_parts import compile_split
 from sensorstream.mapping.moved_paths import ROOT, at_part
 from sensorstream.mapping.xml_document import Element, parse_document
 from sensorstream.mapping.xpath_tree import TOKEN
+from sensorstream.model.frozen import frozen, replace
 
 _NAMED: Final = re.compile(r"^[ \t]*#[ \t]*sample:[ \t]*(\S.*?)[ \t]*$", re.M)
 _MOST_FILES: Final = 20
@@ -59,7 +59,7 @@ def read_samples(files: Iterable[Path]) -> list[Element]:
     return roots
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SampleScope:
     """The scope of the expression in a hole: context nodes, and the variables' values."""
 
@@ -154,7 +154,7 @@ _MOST_VALUES: Final = 3
 _LONGEST: Final = 40
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class LastPath:
     """The path at the end of an expression: ``base`` up to its last slash, ``step`` behind it;
     ``filtered`` are the paths before the open brackets around it, from outside to inside.
@@ -215,7 +215,7 @@ def last_path(expression: str) -> LastPath | None:
     return LastPath(tuple(path for path, _ in open_at if path), base, step.group())
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SampleStep:
     """An element or attribute that the next step of a path may find; ``name`` is its XPath,
     ``count`` and ``values`` are those of the sample messages.

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import Final, Literal, TypeAlias
 
 from sensorstream.mapping.reference_data import reference_data
+from sensorstream.model.frozen import field, frozen
 from sensorstream.model.schema import Schema, local_name, shortened
 from sensorstream.model.terms import IRI, Triple
 from sensorstream.model.terms import Literal as RdfLiteral
@@ -22,7 +22,7 @@ _LONGEST: Final = 1000
 """Characters of a comment that are shown."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Vocabulary:
     """The names of an ontology, and its statements about them."""
 

@@ -11,7 +11,6 @@ import math
 import random
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Final
@@ -19,13 +18,14 @@ from xml.sax.saxutils import escape, quoteattr
 
 from sensorstream.errors import SimulationError
 from sensorstream.installation import bundled
+from sensorstream.model.frozen import frozen
 
 NAMESPACE: Final = "http://sensorstream.example/city/message"
 
 _UNITS: Final[Mapping[str, str]] = {"avgSpeed": "km/h", "avgMeasuredTime": "s"}
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Observation:
     """The measurement of one sensor at one time.
 
@@ -157,7 +157,7 @@ def _observation(row: Mapping[str, str], kind: str, sensor: str) -> Observation:
     return Observation(kind, sensor, id, time, fields, place)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Morning:
     """Three hours with high ozone, and congestion at ``jam`` by the observations before it."""
 

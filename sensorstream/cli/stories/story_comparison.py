@@ -29,6 +29,7 @@ from sensorstream.errors import Position, SensorStreamError, StoryError
 from sensorstream.kb.graph_changes import KnowledgeChanges, QuadStore, quads_of
 from sensorstream.kb.graph_index import KnowledgeBase, Origin
 from sensorstream.model.events import Alert, Status
+from sensorstream.model.frozen import frozen
 from sensorstream.model.terms import Term, Triple
 from sensorstream.network.exact_values import repeated
 from sensorstream.shapes.shape_compiler import ShapeQuery
@@ -105,7 +106,7 @@ class Copy:
         return found
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Scene:
     """The state that expectations are compared with."""
 
@@ -335,7 +336,7 @@ def _alerts(expected: Expectation) -> Iterator[_Alert]:
         start = match.end()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Alert:
     """An alert that a story expects; what it leaves out counts for nothing."""
 

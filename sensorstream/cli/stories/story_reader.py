@@ -12,7 +12,6 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
 from textwrap import dedent
@@ -21,13 +20,14 @@ from typing import Final, TypeAlias
 from sensorstream.errors import Position, SettingsError, StoryError
 from sensorstream.language.rule_parser import parse
 from sensorstream.model.events import Status
+from sensorstream.model.frozen import field, frozen
 from sensorstream.sparql.query_parser import read_query
 
 _FENCE: Final = re.compile(r" {0,3}(?P<fence>`{3,}|~{3,})[ \t]*(?P<info>.*?)[ \t]*\Z")
 _HEADING: Final = re.compile(r" {0,3}#{1,6}[ \t]+(?P<text>.*?)(?:[ \t]+#+)?[ \t]*\Z")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class FencedBlock:
     """A fenced block: its first word of information, its lines, and the line after its fence;
     ``after``: only blank lines stand between the block before and this one.
@@ -74,7 +74,7 @@ class Amount(Enum):
     """Nothing of what is written is there."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class StoryInput:
     """A step ``message`` or ``event``, which puts something in.
 
@@ -89,7 +89,7 @@ class StoryInput:
     position: Position
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class BegunQuery:
     """A step ``query FILE``: a continuous query begins.
 
@@ -101,7 +101,7 @@ class BegunQuery:
     position: Position
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Advance:
     """``advance to TIME``: nothing from before that time will come; "" ends the streams."""
 
@@ -109,7 +109,7 @@ class Advance:
     position: Position
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class StoryDifference:
     """A difference between a story and what happened.
 
@@ -124,7 +124,7 @@ class StoryDifference:
     got: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Expectation:
     """``then …``: ``what`` is one of :data:`KINDS`, ask or a status."""
 
@@ -150,7 +150,7 @@ class Expectation:
 Step: TypeAlias = StoryInput | BegunQuery | Advance | Expectation
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Story:
     """A story. ``rules`` are those of the document that it runs with; None: the deployment's. They
     start at line 1 of the document, so that errors name the right line.
@@ -163,7 +163,7 @@ class Story:
     rules: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Verdict:
     """A story that was played; it holds if there is no difference."""
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Final
 
 import pyoxigraph as ox
@@ -20,6 +19,7 @@ from sensorstream.kb.graph_text import GraphReader
 from sensorstream.kb.oxigraph_terms import stored_text, triple_from_oxigraph
 from sensorstream.model import rdf, xsd
 from sensorstream.model.events import Alert
+from sensorstream.model.frozen import frozen
 from sensorstream.model.terms import IRI, BlankNode, Literal, Term, Triple
 from sensorstream.streams.query_report import Report
 
@@ -138,7 +138,7 @@ def _canonical(triples: Iterable[Triple]) -> set[Triple]:
     return set(map(triple_from_oxigraph, dataset))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ReportedValues:
     """The values of a reported row, a reported graph, or a reported answer."""
 

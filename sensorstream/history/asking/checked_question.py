@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from typing import Final
 
 from sensorstream.errors import Position, QueryError, TermError
+from sensorstream.model.frozen import frozen, replace
 from sensorstream.model.terms import IRI
 from sensorstream.model.timeline import Instant, Timeline
 from sensorstream.sparql.algebra import Dataset, Query, ValidTime, Variable
@@ -30,14 +30,14 @@ _BEGINNING: Final[Instant] = -(2**63) + 1
 """A time before the end of every statement of history."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class AtInstant:
     """The valid time of statements that held at an instant: ``valid_from <= at < valid_to``."""
 
     at: Instant
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Interval:
     """The valid time of statements that held at any instant of ``[start, end)``."""
 
@@ -45,7 +45,7 @@ class Interval:
     end: Instant
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CheckedQuestion:
     """A checked query.
 
@@ -163,7 +163,7 @@ def _instants(
     return Interval(start, end)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class QuestionPlan:
     """The plan of a query: ``sql`` (empty without SQL), and the engine's ``plan`` in lines."""
 

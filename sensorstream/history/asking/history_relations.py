@@ -7,7 +7,6 @@ static data come with the question, in temporary tables.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import count
 from typing import Final, TypeAlias
 
@@ -25,6 +24,7 @@ from sensorstream.history.term_dictionary import (
     term_rows,
 )
 from sensorstream.kb.graph_index import Origin
+from sensorstream.model.frozen import frozen
 from sensorstream.model.terms import IRI, Subject, Term, Triple
 from sensorstream.model.timeline import Instant
 from sensorstream.model.vocabulary import (
@@ -128,7 +128,7 @@ def _union(parts: Sequence[exp.Select]) -> exp.Select:
     return exp.select(*columns).from_(union.subquery("parts"))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class StandingTriple:
     """A triple that holds now, with its graphs (a sum of :class:`.Origin`), and since when.
 
@@ -143,7 +143,7 @@ class StandingTriple:
     message: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class LiveStay:
     """A stay in the window that has not ended; ``message`` is a number in the journal."""
 
@@ -154,7 +154,7 @@ class LiveStay:
     message: int
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PresentStatements:
     """The statements and stays of the present, at one instant."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
 
@@ -11,6 +10,7 @@ import pyoxigraph as ox
 
 from sensorstream.errors import Overrun
 from sensorstream.kb.oxigraph_terms import term_of
+from sensorstream.model.frozen import frozen
 from sensorstream.model.terms import Literal, Term, Triple
 from sensorstream.sparql.algebra import Ask, Construct
 
@@ -27,7 +27,7 @@ Row: TypeAlias = tuple[Term | None, ...]
 _BATCH: Final = 1024
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Solutions:
     """The answer to SELECT: a row has a term, or None, for each variable; can be read once."""
 
@@ -35,7 +35,7 @@ class Solutions:
     rows: Iterator[Row]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class GraphAnswer:
     """The answer to CONSTRUCT or DESCRIBE; can be read once."""
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass, replace
 from time import monotonic
 from typing import Final, TypeAlias
 
@@ -32,6 +31,7 @@ from sensorstream.history.read_only_sql import (
     stoppable,
 )
 from sensorstream.history.term_dictionary import TermKey, look_up, term_key
+from sensorstream.model.frozen import frozen, replace
 from sensorstream.model.terms import Term
 from sensorstream.processes.stopping import Stop
 from sensorstream.sparql.algebra import Query
@@ -48,7 +48,7 @@ _BEGIN: Final = (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class AskingLimits:
     """The limits of an answer: seconds in PostgreSQL; the most solutions or triples."""
 
@@ -134,7 +134,7 @@ def plan_of(
         return question_plan(question.query, sql, "\n".join(lines))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Begun:
     """A transaction for questions: its cursor, the end of its time, and the window's own terms."""
 

@@ -11,13 +11,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
 from decimal import Decimal
 from enum import Enum
 from typing import Final, Literal, TypeAlias
 
 from sensorstream.errors import LanguageError, Position, TermError
 from sensorstream.language.syntax import Argument, ValueCall
+from sensorstream.model.frozen import field, frozen
 
 FUNCTION: Final = "urn:sensorstream:function#"
 PARAMETER: Final = "urn:sensorstream:parameter#"
@@ -48,7 +48,7 @@ class ValueKind(Enum):
     WKT = "a geometry"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Function:
     """A compiled call: the kinds it takes, the kind it returns, and the function. A ``separate``
     one makes the same of each value, whatever other values there are.
@@ -122,7 +122,7 @@ class Function:
         return cls.on_each(call, READS_NUMBERS, ValueKind.NUMBER, written)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Parameter:
     """A parameter besides the value.
 
@@ -144,7 +144,7 @@ class Parameter:
         return f"{PARAMETER}{self.name}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Definition:
     """A function that rules may call.
 
@@ -167,7 +167,7 @@ class Definition:
         return f"{FUNCTION}{_OPERATORS.get(self.name, self.name)}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Library:
     """The names that calls of a rule file may use: its tables, and the user's own functions."""
 

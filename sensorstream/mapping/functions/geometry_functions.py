@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from decimal import Decimal
 from typing import Final, TypeAlias
 
@@ -26,6 +25,7 @@ from sensorstream.mapping.functions.function_definition import (
     read_number,
     write_number,
 )
+from sensorstream.model.frozen import frozen
 from sensorstream.model.terms import iri
 
 Position: TypeAlias = tuple[Decimal, ...]
@@ -40,7 +40,7 @@ _EARTH: Final = 6371.0088
 """The mean radius of the earth in km (IUGG)."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Axes:
     """The meaning of the numbers of a position.
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from itertools import product
 from typing import Final, TypeAlias, cast
 
@@ -37,6 +36,7 @@ from sensorstream.mapping.term_recipe import Expression, TermMap
 from sensorstream.mapping.xml_document import Document, Element
 from sensorstream.model import rdf
 from sensorstream.model.events import Message
+from sensorstream.model.frozen import field, frozen
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import IRI, Subject, Term
 from sensorstream.model.timeline import Timeline
@@ -93,7 +93,7 @@ def _references(value: object) -> int:
 Files: TypeAlias = Mapping[str, Document]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Surroundings:
     """The data that a mapping uses besides the message: ``library`` holds the functions, ``files``
     the documents of the sources that :func:`joined_files` names.

@@ -11,12 +11,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, Final, TypeVar
 
 from sensorstream.errors import UnsupportedQuery
 from sensorstream.model import xsd
+from sensorstream.model.frozen import frozen
 from sensorstream.model.terms import IRI, Literal, Term, valued
 from sensorstream.model.timeline import Instant, Timeline
 from sensorstream.model.xsd import EXACT, Duration, TimelineMoment, duration_text, moved
@@ -35,7 +35,7 @@ _Found = TypeVar("_Found")
 _MOST_DAYS_OF_A_MONTH: Final = 31
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class IntervalTime:
     """The time line of intervals: ``second`` is the length of a second on it."""
 
@@ -65,7 +65,7 @@ class IntervalTime:
         return int(end.clock) * self.second + rest + length.units
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Length:
     """A constant length of time: months, and units of the time line."""
 
@@ -210,7 +210,7 @@ _MOST_FACTOR: Final = 1e100
 """The largest factor that is multiplied in floats; the smallest is one divided by it."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Rank:
     """The numbers by which a test such as ``left < right`` orders the rows of both sides.
 

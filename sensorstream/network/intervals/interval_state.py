@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
+from sensorstream.model.frozen import frozen
 from sensorstream.model.terms import Term
 from sensorstream.model.timeline import Instant
 from sensorstream.network.node import Node, operators
@@ -12,7 +12,7 @@ from sensorstream.network.plan.nodes import OCCURRENCE
 from sensorstream.network.rows import TimedRow, shown
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class KeptRow:
     """A row that an operator remembers of one of its inputs: its terms, and all its times."""
 

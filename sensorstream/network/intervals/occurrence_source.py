@@ -13,13 +13,13 @@ from __future__ import annotations
 import heapq
 from bisect import bisect_right
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import chain
 from typing import Any, Final, TypeAlias
 
 from sensorstream.errors import Overrun
 from sensorstream.kb.triple_index import TripleIndex
 from sensorstream.model import rdf
+from sensorstream.model.frozen import frozen
 from sensorstream.model.terms import IRI, Term, Triple
 from sensorstream.model.timeline import Instant
 from sensorstream.network.graph_components import prune
@@ -200,7 +200,7 @@ class _Readers:
         }
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class OpenOccurrences:
     """Occurrences of one interval that is not over."""
 

@@ -7,11 +7,11 @@ length has no interval of its own: it is followed in what holds always.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from itertools import combinations, product
 from typing import Final, TypeAlias
 
 from sensorstream.errors import UnsupportedQuery
+from sensorstream.model.frozen import frozen, replace
 from sensorstream.model.terms import IRI
 from sensorstream.network.plan import nodes as plans
 from sensorstream.network.plan.conjunction import join_all, projected
@@ -26,7 +26,7 @@ _MOST_WAYS: Final = 64
 """Blocks that the alternatives of paths (|, !) in one block of a pattern in time come to."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Way:
     """An alternative of a block: all its steps, and the conditions on them."""
 
@@ -37,7 +37,7 @@ class _Way:
 _Ways: TypeAlias = Sequence[_Way]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Where:
     """The place that a block of triple patterns matches.
 

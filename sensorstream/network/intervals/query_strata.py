@@ -11,9 +11,9 @@ Source: "EP-SPARQL", section 4.2 (the closure of a stream under CONSTRUCT rules)
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 
 from sensorstream.errors import UnsupportedQuery
+from sensorstream.model.frozen import frozen
 from sensorstream.model.terms import IRI
 from sensorstream.network import graph_components
 from sensorstream.network.plan import nodes as plans
@@ -28,7 +28,7 @@ from sensorstream.network.recursion.triple_kinds import (
 from sensorstream.sparql.algebra import Construct, Query, TriplePattern
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class InstantKinds:
     """The kinds of triples that a query adds to an instant, and those it reads of it.
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from typing import Final
 
+from sensorstream.model.frozen import frozen
 from sensorstream.model.timeline import Instant
 from sensorstream.network.agenda import Agenda
 from sensorstream.network.node import Node
@@ -14,7 +14,7 @@ from sensorstream.network.operators.group_by import GroupOperator
 from sensorstream.network.rows import Row, cancelled, slots_of
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class LaterChange:
     """A change that an operator will give out at the end of an instant."""
 

@@ -8,7 +8,6 @@ fits several patterns of a solution counts at the first.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache, partial
 from types import CodeType
 from typing import Any
@@ -16,6 +15,7 @@ from typing import Any
 from sensorstream.kb.occurrences import WindowScope
 from sensorstream.kb.triple_index import TripleIndex
 from sensorstream.model import rdf
+from sensorstream.model.frozen import frozen
 from sensorstream.model.terms import IRI, Term, Triple
 from sensorstream.network.budget import Meter
 from sensorstream.network.dispatch import Dispatcher, Guard, Watched
@@ -26,7 +26,7 @@ from sensorstream.network.rows import Row
 from sensorstream.sparql.algebra import Variable
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Pattern:
     """A triple pattern over one graph or window, in which blank nodes have become variables."""
 
@@ -40,7 +40,7 @@ class Pattern:
         return (self.subject, self.predicate, self.object)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Test:
     """A filter: ``holds`` takes the values of ``variables`` as a row."""
 

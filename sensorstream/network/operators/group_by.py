@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
+from sensorstream.model.frozen import frozen
 from sensorstream.network.aggregates import AggregationKind, kind_of
 from sensorstream.network.node import Node
 from sensorstream.network.plan.nodes import GroupPlan
@@ -13,7 +13,7 @@ from sensorstream.network.rows import Row, key_of, slots_of
 from sensorstream.sparql.algebra import Aggregate
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class AggregateColumn:
     """An aggregate: how it is kept, and the value it takes of a row.
 

@@ -7,8 +7,8 @@ reaches zero (SPARQL 1.1, sections 18.5 LeftJoin and Minus, 17.4.1.4 EXISTS).
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator
-from dataclasses import dataclass
 
+from sensorstream.model.frozen import frozen
 from sensorstream.network.node import Node
 from sensorstream.network.operators.join import Memory, Sides
 from sensorstream.network.plan.nodes import Plan
@@ -19,7 +19,7 @@ Condition = Callable[[Row], bool]
 _Test = Callable[[Row, Row], bool]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class MatchTest:
     """The test of a left row with right rows that agree with it, and the output for it.
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 from typing import Literal as OneOf
 
+from sensorstream.model.frozen import frozen
 from sensorstream.model.terms import IRI, Literal
 from sensorstream.network.expressions.constant_order import is_comparable
 from sensorstream.network.plan.nodes import (
@@ -31,7 +32,7 @@ from sensorstream.sparql.values import number
 from sensorstream.sparql.variable_scope import names_in
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Threshold:
     """``variable operator constant``: queries can differ in the constant and share the rest."""
 

@@ -13,10 +13,10 @@ beyond which no solution is wanted, as far as the filters above say so: it bound
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from typing import Any, ClassVar, Final, TypeAlias
 from typing import Literal as OneOf
 
+from sensorstream.model.frozen import field, frozen
 from sensorstream.model.terms import IRI, Literal, Term
 from sensorstream.network.query_sources import TripleSource
 from sensorstream.network.rows import ALWAYS, TIMES, Row, TimedRow
@@ -33,7 +33,7 @@ def constant(end: End) -> Term | None:
     return None if isinstance(end, Variable) else end
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Plan:
     """An operator to be made, above those that feed it.
 
@@ -78,7 +78,7 @@ def parts(plan: Plan) -> Iterator[Plan]:
         ahead += reversed(each.inputs)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Triple:
     """A triple pattern over one graph, in which blank nodes have become variables."""
 
@@ -96,7 +96,7 @@ class Triple:
         return tuple(dict.fromkeys(e.name for e in self.ends if isinstance(e, Variable)))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Match(Plan):
     """The solutions of several triple patterns with filters: a delta join."""
 
@@ -105,7 +105,7 @@ class Match(Plan):
     variables: tuple[str, ...] = field()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ConstantPlan(Plan):
     """Rows that never change: VALUES, and the one empty solution."""
 
@@ -126,7 +126,7 @@ class ConstantPlan(Plan):
         )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Anew(Plan):
     """A whole pattern that cannot be kept in step: it is evaluated at every change.
 
@@ -154,7 +154,7 @@ class Anew(Plan):
         return frozenset()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PlanOverOne(Plan):
     """A plan over another one; by default its rows are laid out alike."""
 
@@ -173,14 +173,14 @@ class PlanOverOne(Plan):
         return self.source.certain.intersection(self.variables)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class FilterPlan(PlanOverOne):
     """The rows for which a condition is true."""
 
     condition: Expression
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ThresholdsPlan(PlanOverOne):
     """The rows that any reader wants, of many that differ in a constant.
 
@@ -193,7 +193,7 @@ class ThresholdsPlan(PlanOverOne):
     """A comparison, or a relation of places."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class BeyondPlan(PlanOverOne):
     """The rows of a :class:`ThresholdsPlan` that pass one reader's constant."""
 
@@ -209,7 +209,7 @@ class BeyondPlan(PlanOverOne):
         return algebra.Comparison(operator, variable, self.constant)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ExtendPlan(PlanOverOne):
     """The rows of the source, with the value of an expression as one variable more."""
 
@@ -221,19 +221,19 @@ class ExtendPlan(PlanOverOne):
         return (*self.source.variables, self.name)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ProjectPlan(PlanOverOne):
     """The rows of the source with some of its variables, in some order."""
 
     variables: tuple[str, ...] = field()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class DistinctPlan(PlanOverOne):
     """The different rows of the source."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SlicePlan(PlanOverOne):
     """Some rows, by their place in an order; if rows happen, those that end first."""
 
@@ -242,7 +242,7 @@ class SlicePlan(PlanOverOne):
     limit: int | None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class GroupPlan(PlanOverOne):
     """A row for each group: its keys, which are variables of the source, and aggregates.
 
@@ -265,7 +265,7 @@ class GroupPlan(PlanOverOne):
         return self.source.certain.intersection((*TIMES, *self.keys))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class DelayedPlan(PlanOverOne):
     """The rows that a group had ``delay`` units of the time line ago, under other names."""
 
@@ -279,7 +279,7 @@ class DelayedPlan(PlanOverOne):
         return frozenset(name for name, old in pairs if old in certain)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ClosurePlan(PlanOverOne):
     """The pairs that one or more steps connect; the source gives the steps as pairs.
 
@@ -294,7 +294,7 @@ class ClosurePlan(PlanOverOne):
         return frozenset(self.source.variables)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PathEndsPlan(PlanOverOne):
     """The pairs of a path whose ends are the constants wanted, or equal, under new names."""
 
@@ -311,7 +311,7 @@ class PathEndsPlan(PlanOverOne):
         return frozenset(self.variables)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PlanOverTwo(Plan):
     """A plan over two others."""
 
@@ -339,7 +339,7 @@ class PlanOverTwo(Plan):
         return tuple(n for n in self.left.variables if n in others and n not in TIMES)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class JoinPlan(PlanOverTwo):
     """The joined rows of both sides, as some variables; the interval is the hull of both."""
 
@@ -348,7 +348,7 @@ class JoinPlan(PlanOverTwo):
     longest: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PlacesCompared:
     """A condition on the places of two variables: they touch, or are at most ``metres`` apart."""
 
@@ -358,7 +358,7 @@ class PlacesCompared:
     metres: float
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PlaceJoinPlan(PlanOverTwo):
     """The pairs of rows of whose places a condition is true; the sides share no variable."""
 
@@ -367,7 +367,7 @@ class PlaceJoinPlan(PlanOverTwo):
     places: PlacesCompared
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class LeftJoinPlan(PlanOverTwo):
     """The rows of ``left``, joined with ``right`` where a row fits; the condition sees both.
 
@@ -385,7 +385,7 @@ class LeftJoinPlan(PlanOverTwo):
         return self.operator != "EQUALSOPTIONAL"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class MinusPlan(PlanOverTwo):
     """MINUS; if rows happen, of rows that have ended by then."""
 
@@ -394,7 +394,7 @@ class MinusPlan(PlanOverTwo):
         return self.left.variables
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Mark(PlanOverTwo):
     """EXISTS: the left rows with a variable that says whether a right row matches.
 
@@ -413,7 +413,7 @@ class Mark(PlanOverTwo):
         return self.left.certain | {self.flag}
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class UnionPlan(Plan):
     """The rows of every input; where an input lacks a variable it is unbound."""
 
@@ -435,7 +435,7 @@ class UnionPlan(Plan):
 # -- patterns in time (EP-SPARQL, section 4) -------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Occurrence(Plan):
     """The occurrences that fit one triple pattern.
 
@@ -463,7 +463,7 @@ class Occurrence(Plan):
         return False
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class KnownPlan(Plan):
     """The triples that hold always and fit a triple pattern or a path.
 
@@ -489,7 +489,7 @@ class KnownPlan(Plan):
         return (*TIMES, *dict.fromkeys(e.name for e in self.ends if isinstance(e, Variable)))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SeqPlan(PlanOverTwo):
     """Pairs whose right starts strictly after the left has ended, and that pass the tests.
 
@@ -507,14 +507,14 @@ class SeqPlan(PlanOverTwo):
         return self.consumption is algebra.Consumption.UNRESTRICTED
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class EqualsPlan(PlanOverTwo):
     """The joined rows of both sides that have the same interval."""
 
     kept = ("left", "right")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Once(PlanOverOne):
     """Rows in which equal triples of a block are the same occurrence.
 

@@ -9,6 +9,7 @@ from itertools import count, product
 from typing import Final
 
 from sensorstream.errors import ProgramError
+from sensorstream.model.frozen import frozen
 from sensorstream.model.terms import IRI, BlankNode, Literal, Term
 from sensorstream.sparql import algebra
 from sensorstream.sparql.algebra import Expression, Pattern, PatternTerm, TriplePattern, Variable
@@ -20,7 +21,7 @@ _NODE: Final = "NODE"
 """The function of :func:`node_of`, which no text can call."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class DerivationRule:
     """A rule: the triples of ``head`` hold for each solution of ``body``; ``name`` is for people.
 
@@ -101,7 +102,7 @@ def _sort(expression: Expression) -> ComputedSort:
     return ComputedSort.NAME if named else ComputedSort.ANY
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Invention:
     """A variable with a term that is computed from those of ``sources``; ``sort`` is its kind."""
 

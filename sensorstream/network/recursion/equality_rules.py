@@ -6,11 +6,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import permutations
 from typing import Final
 
 from sensorstream.model import owl
+from sensorstream.model.frozen import frozen
 from sensorstream.network.recursion.derivation_rule import DerivationRule
 from sensorstream.network.recursion.linear_rules import LinearRule
 from sensorstream.sparql import algebra
@@ -61,7 +61,7 @@ _UNEQUAL: Final[Mapping[str, tuple[Variable, Variable]]] = {
 """Variables that a rule may demand to be different: otherwise its conclusion is its premise."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class EqualityRules:
     """The rules that :class:`~sensorstream.network.recursion.equality.Equality` replaces.
 

@@ -9,10 +9,10 @@ the chain of rules.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from typing import Final, NamedTuple, Protocol, TypeAlias
 
+from sensorstream.model.frozen import frozen
 from sensorstream.model.terms import IRI, BlankNode, Literal, Subject, Term, Triple
 from sensorstream.network.expressions.expression_functions import test_of
 from sensorstream.network.recursion.derivation_rule import DerivationRule, meant
@@ -37,7 +37,7 @@ _REMEMBERED: Final = 4096
 _Make: TypeAlias = Callable[[Term, IRI, Term], Sequence[Triple]]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class LinearRule:
     """A rule whose body is one triple pattern, and conditions that a triple's shape decides."""
 
@@ -310,7 +310,7 @@ def _making(conclusions: Iterable[Triple], places: Mapping[Term, str]) -> _Make:
     return compiled(text)(*constants)  # type: ignore[no-any-return]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Needs:
     """The ends of a triple that decide what follows from it, beside the kind of its object."""
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
 from sensorstream.errors import ProgramError
+from sensorstream.model.frozen import frozen
 from sensorstream.network.graph_components import strata
 from sensorstream.network.recursion.derivation_rule import (
     ComputedSort,
@@ -19,7 +19,7 @@ from sensorstream.network.recursion.termination import endless
 from sensorstream.network.recursion.triple_kinds import KindIndex, Read, reads, written
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Layer:
     """Clauses that are evaluated together; ``recursive`` if they read what they write.
 

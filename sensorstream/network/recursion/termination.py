@@ -7,10 +7,10 @@ guardedness", IJCAI 2011, section 3 (joint acyclicity).
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 from sensorstream.model import rdf
+from sensorstream.model.frozen import frozen
 from sensorstream.network.graph_components import reached as reached_by
 from sensorstream.network.recursion.derivation_rule import ComputedSort, Invention, RuleClause
 from sensorstream.network.recursion.linear_rules import FlatClosure
@@ -31,7 +31,7 @@ _TRUE_FOR: Final = {
 """The sorts of computed terms for which each function is true; for ``ANY`` all may be."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Move:
     """A variable of a rule: a term that stands at all of ``read`` comes to all of ``written``."""
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Final, Generic, TypeAlias, TypeVar
 
+from sensorstream.model.frozen import frozen
 from sensorstream.model.terms import IRI, BlankNode, Term, Triple
 from sensorstream.network.graph_components import prune, reached
 from sensorstream.sparql import algebra
@@ -26,7 +26,7 @@ _NAMES: Final[Mapping[type, str]] = {
 """Names of patterns for people, where they differ from the name of the class."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TriplesRead:
     """A kind of triples: this predicate and object (the class, of ``rdf:type``); None is any."""
 
@@ -44,7 +44,7 @@ class TriplesRead:
         return name if self.object is None else f"{name} {self.object.n3}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Read:
     """A kind that a body reads.
 

@@ -11,12 +11,12 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from hashlib import blake2b
 from itertools import chain, groupby
 from operator import itemgetter
 from typing import Final, TypeAlias
 
+from sensorstream.model.frozen import frozen
 from sensorstream.model.terms import IRI, BlankNode, Literal, Term
 from sensorstream.model.timeline import Instant
 from sensorstream.network.aggregates import AggregationKind, kind_of
@@ -46,7 +46,7 @@ StoreOf: TypeAlias = Callable[[Events, Sequence[int]], EventRows]
 """Gives the store of a label, by its events and the places they are looked up by."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class MatchedRule:
     """A firing: the values of ``with``, the bound values, and the times of the events."""
 
@@ -60,7 +60,7 @@ GraphsOf: TypeAlias = Callable[[MatchedRule, Sequence[Literal]], Iterator[Row]]
 """Makes a row of each rule that fires, from a firing and their names: name, terms of triples."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Candidates:
     """The events of a label that fit the bound values."""
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeAlias
 
+from sensorstream.model.frozen import frozen
 from sensorstream.model.terms import Literal, Triple
 from sensorstream.model.timeline import Instant
 from sensorstream.network.node import Node
@@ -42,7 +42,7 @@ class Consumed(dict[tuple[str, Event], None]):
             self._most = 2 * len(self) + _SPARED
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class KeptEvent:
     """An event that a store keeps, or that a rule has consumed."""
 
@@ -214,7 +214,7 @@ class Ruleset:
                 self.consumed[-each.store - 1][each.label, (each.time, each.row)] = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RuleMember:
     """A rule, by the number of its pattern in its text."""
 

@@ -7,11 +7,11 @@ rule (section 5 of the paper, "number of rules"). That needs the compared variab
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable
-from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import TypeAlias
 
 from sensorstream.errors import NotIncremental, QueryError, UnsupportedQuery
+from sensorstream.model.frozen import field, frozen, replace
 from sensorstream.model.terms import IRI, Literal
 from sensorstream.network.plan.nodes import Plan, PlanOverOne
 from sensorstream.network.plan.planner import plan_in_step
@@ -37,7 +37,7 @@ from sensorstream.sparql.variable_scope import conjuncts, existences, names_in
 from sensorstream.sparql.walk import replaced
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Events(PlanOverOne):
     """The events of a label: solutions of ``source`` that meet the tests.
 
@@ -56,7 +56,7 @@ class Events(PlanOverOne):
         return " ".join((f"Events {self.label}", *(f"[{part_text(t)}]" for t in self.tests)))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class EventScope:
     """A span of time, both ends included, between times of events the rule has taken.
 
@@ -69,7 +69,7 @@ class EventScope:
     start: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RulePart(Plan):
     """A part of a rule about the events of a scope.
 
@@ -100,7 +100,7 @@ class RulePart(Plan):
         return "not" if self.aggregate is None else f"?{self.variable} = {self.aggregate.name}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RulePlan(Plan):
     """The pattern of a rule; ``conditions`` are on values of aggregates.
 
@@ -131,7 +131,7 @@ class RulePlan(Plan):
         )  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RulePlans(Plan):
     """The patterns of one text."""
 

@@ -27,11 +27,11 @@ SWRL, section 3 (rules) and 5.1 (RDF).
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 from sensorstream.errors import OntologyError
 from sensorstream.model import owl, rdf, rdfs
+from sensorstream.model.frozen import frozen
 from sensorstream.model.schema import transitive
 from sensorstream.model.terms import IRI, BlankNode, Literal, Subject, Term, Triple
 from sensorstream.model.vocabulary import OWL, RDFS
@@ -123,7 +123,7 @@ _OF: Final = {
 """What links an atom to its class, its property or its built-in."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Atom:
     """An atom of a SWRL rule: its class, property or built-in, and two arguments, maybe None."""
 

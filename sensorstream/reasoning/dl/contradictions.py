@@ -19,7 +19,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from concurrent.futures import TimeoutError as FutureTimeout
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import partial
 from typing import Final, NotRequired, TypeAlias, TypedDict, Unpack
 
@@ -28,6 +27,7 @@ from sensorstream.errors import Contradiction, Inconsistent, Overrun, ReasonerEr
 from sensorstream.kb.graph_index import KnowledgeBase, Origin
 from sensorstream.model import owl, rdf
 from sensorstream.model.events import Delta
+from sensorstream.model.frozen import frozen
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import IRI, BlankNode, Literal, Subject, Term, Triple, term
 from sensorstream.model.vocabulary import OWL
@@ -319,7 +319,7 @@ BLANK: Final = "urn:sensorstream:node:"
 _DENIAL: Final = BlankNode("_:denial")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class EntailmentReason:
     """Assertions of the window, and axioms in Manchester syntax, that entail a triple. Together
     they are minimal. ``limits`` says why there are none; "" if there are.

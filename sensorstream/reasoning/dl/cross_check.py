@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final
 
@@ -16,6 +15,7 @@ from sensorstream.clock import Clock
 from sensorstream.errors import ReasonerError, TermError
 from sensorstream.kb.graph_index import KnowledgeBase, Origin
 from sensorstream.model import owl, rdf
+from sensorstream.model.frozen import frozen, replace
 from sensorstream.model.terms import IRI, BlankNode, Literal, Term, Triple, term
 from sensorstream.reasoning.dl.contradictions import BLANK, axioms_of, named_blanks
 from sensorstream.reasoning.dl.datatypes import OpaqueValues, value_of
@@ -34,7 +34,7 @@ _SHOWN: Final = 10
 _AT_ONCE: Final = 100
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Differences:
     """The result of a cross-check: entailed triples not inferred, and inferred ones not entailed.
     ``contradiction``: the window has no model. HermiT and Pellet differ on ``disputed`` types.

@@ -23,13 +23,13 @@ import binascii
 import re
 import struct
 from collections.abc import Collection, Hashable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from typing import Final, TypeAlias
 
 from sensorstream.errors import OntologyError, TermError
 from sensorstream.model import owl, rdf, rdfs, xsd
+from sensorstream.model.frozen import frozen
 from sensorstream.model.terms import IRI, BlankNode, Literal, Subject, Term, Triple
 from sensorstream.model.vocabulary import OWL, RDF, RDFS
 from sensorstream.model.xsd import (
@@ -146,7 +146,7 @@ NOT_A_NUMBER: Final = "NaN"
 _STORED: Final = {xsd.DOUBLE: ("d", "q"), xsd.FLOAT: ("f", "i")}
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Value:
     """A value: its primitive datatype, and what tells it from others of that datatype.
 

@@ -17,6 +17,7 @@ from typing import Final, NamedTuple, TypeAlias
 from sensorstream.errors import Contradiction, Inconsistent, ReasonerError, TermError
 from sensorstream.kb.graph_index import KnowledgeBase, Origin
 from sensorstream.model import owl, rdf
+from sensorstream.model.frozen import frozen
 from sensorstream.model.terms import IRI, BlankNode, Literal, Subject, Triple
 from sensorstream.reasoning.dl.axioms import EQUALITY, Axioms, line_of
 from sensorstream.reasoning.dl.datatypes import OpaqueValues
@@ -34,7 +35,7 @@ _ASSERTED: Final = int(Origin.STATIC | Origin.WINDOW)
 _NO_ENDS: Final = PropertyEnds()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Island:
     """A group of individuals; ``facts`` number them in the order of ``members``."""
 

@@ -13,10 +13,10 @@ Source: OWL 2 Mapping to RDF Graphs, section 3.2; OWL 2 Direct Semantics, sectio
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
 from typing import Final
 
 from sensorstream.model import owl, rdf, rdfs
+from sensorstream.model.frozen import field, frozen, replace
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import IRI, BlankNode, Literal, Subject, Term, Triple
 from sensorstream.model.vocabulary import OWL, RDF, RDFS
@@ -45,7 +45,7 @@ _WIDTH: Final = 8
 """How many individuals are tagged at a time; a bigger island takes several questions."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class MemberEntailments:
     """The entailments about one member of an island; members are numbers."""
 
@@ -55,7 +55,7 @@ class MemberEntailments:
     same: frozenset[int] = frozenset()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Probes:
     """The probing classes of one terminology, each mapped to its meaning. ``roles`` are the object
     properties whose values are queried; ``equality``: whether axioms can make individuals equal.
@@ -235,7 +235,7 @@ _LOWEST: Final = frozenset({f"{OWL}bottomObjectProperty", f"{OWL}bottomDataPrope
 _NONE: Final[frozenset[IRI]] = frozenset()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PropertyEnds:
     """The classes of the ends of a property, if there are no other axioms about it."""
 
@@ -243,7 +243,7 @@ class PropertyEnds:
     object: frozenset[IRI] = frozenset()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Terminology:
     """Axioms for the reasoner, and the way of assertions about individuals to it.
 

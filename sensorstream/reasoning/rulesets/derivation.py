@@ -19,6 +19,7 @@ from itertools import islice
 from typing import Final, TypeAlias
 
 from sensorstream.kb.graph_index import KnowledgeBase, Origin
+from sensorstream.model.frozen import frozen
 from sensorstream.model.terms import IRI, BlankNode, Term, Triple
 from sensorstream.network.expressions.expression_functions import test_of
 from sensorstream.network.network import Network
@@ -43,7 +44,7 @@ from sensorstream.sparql.query_printer import part_text
 from sensorstream.sparql.variable_scope import existences, in_scope, names_in
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RuleApplication:
     """A solution of a rule's body, for which a triple of its head holds.
 
@@ -169,7 +170,7 @@ _ASSERTED: Final = Origin.STATIC | Origin.WINDOW
 _OF_STATIC: Final = Origin.STATIC | Origin.STATIC_INFERRED
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class FirstDerivations:
     """The derived triples, each with an application of a rule that concludes it. Premises that are
     not among ``steps`` are given. ``limits`` says what was not found, and why; "" if all was.

@@ -8,7 +8,6 @@ others must conclude the same (uniform containment: Sagiv, "Optimizing Datalog p
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from itertools import product
 from typing import Final
 
@@ -16,6 +15,7 @@ from sensorstream.errors import OntologyError
 from sensorstream.kb.graph_index import KnowledgeBase, Origin
 from sensorstream.model import rdf
 from sensorstream.model.events import Delta
+from sensorstream.model.frozen import frozen, replace
 from sensorstream.model.terms import IRI, Literal, Term, Triple
 from sensorstream.model.vocabulary import CONTRADICTION, OWL, RDF, RDFS
 from sensorstream.network.recursion.derivation_rule import DerivationRule
@@ -32,7 +32,7 @@ from sensorstream.sparql.walk import nodes, triple_variables
 _SPACES = (RDF, RDFS, OWL, "http://www.w3.org/2001/XMLSchema#")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TripleKind:
     """A kind of triple that may occur; ``loop``: with one term as subject and object only."""
 
@@ -164,7 +164,7 @@ def kinds_asked(query: Query) -> list[TriplesRead]:
     return [each.kind for each in reads(query.form.pattern)]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Minimised:
     """The names of rules: ``kept`` are needed, in their order; ``idle`` cannot fire, or their
     conclusions reach no query; the others also make the conclusions of ``implied``.

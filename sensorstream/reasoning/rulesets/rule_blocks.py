@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, field
 from itertools import accumulate
 from typing import Final
 
 from sensorstream.errors import Position, ProgramError
+from sensorstream.model.frozen import field, frozen
 from sensorstream.sparql.dotr.dotr_reader import is_rules
 from sensorstream.sparql.iris import resolve
 from sensorstream.sparql.query_lexer import Lexeme, QueryText, tokens
@@ -18,7 +18,7 @@ _OPENING: Final = frozenset(("_BRACE", "_PAREN", "_BRACKET"))
 _CLOSING: Final = frozenset(("_END_BRACE", "_END_PAREN", "_END_BRACKET"))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RuleBlock:
     """A rule of a text, and the lines of comment above it.
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Final
 
@@ -24,6 +23,7 @@ from sensorstream.errors import (
 )
 from sensorstream.kb.graph_index import KnowledgeBase, Origin
 from sensorstream.model.events import Delta, net_delta
+from sensorstream.model.frozen import frozen, replace
 from sensorstream.model.terms import IRI, Literal, Term, Triple
 from sensorstream.model.timeline import Instant
 from sensorstream.model.vocabulary import CONTRADICTION
@@ -80,7 +80,7 @@ _MANY: Final = 1000
 """Lost triples from which on it may be quicker to derive a window anew."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class AtWork:
     """The numbers of rules that are looked up, with one premise, and that join streamed triples."""
 

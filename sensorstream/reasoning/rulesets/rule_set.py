@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 
 from sensorstream.errors import Position
 from sensorstream.language.syntax import RuleFile
+from sensorstream.model.frozen import frozen, replace
 from sensorstream.model.terms import Triple
 from sensorstream.network.recursion.derivation_rule import DerivationRule
 from sensorstream.network.recursion.triple_kinds import reads, written
@@ -72,7 +72,7 @@ def _may_lose(rule: DerivationRule) -> bool:
     return any(isinstance(node, _LOOSING) for node in nodes(rule.body))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RuleComment:
     """The place of a rule in its file, and the comment below its name."""
 
@@ -80,7 +80,7 @@ class RuleComment:
     comment: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RuleSet:
     """Rules: ``rules`` in the order of the text; ``facts`` hold in any case (axiomatic triples).
     ``state_rules`` are those that delete, each as a file of the rule language.

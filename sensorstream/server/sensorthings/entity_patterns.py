@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 from sensorstream.errors import Position, QueryError
+from sensorstream.model.frozen import frozen
 from sensorstream.server.sensorthings.entity_sets import (
     IDS,
     SEPARATOR,
@@ -30,7 +30,7 @@ Key: TypeAlias = tuple[str, ...]
 """The IRIs of an entity's parts."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class FoundEntities:
     """A pattern, and the names of the variables that have the parts of an entity."""
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 from typing import Any, Final
+
+from sensorstream.model.frozen import frozen
 
 SEPARATOR: Final = "|"
 """A character of no IRI, between the parts of an id."""
@@ -17,7 +18,7 @@ _VARIABLE: Final = re.compile(r"\?(\w+)")
 _PATH: Final = re.compile(r"\b[A-Z]+\b")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class EntityProperty:
     """A property: its pattern, and its kind, a word of ``entities.toml``."""
 
@@ -25,7 +26,7 @@ class EntityProperty:
     pattern: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class EntityLink:
     """A link to entities of a set: one of ``find`` holds; ``parts`` are the target's variables."""
 
@@ -35,7 +36,7 @@ class EntityLink:
     parts: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class EntitySet:
     """An entity set: an entity is what one of ``find`` gives; ``parts`` are its variables."""
 
@@ -46,7 +47,7 @@ class EntitySet:
     links: Mapping[str, EntityLink]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class EntityModel:
     """All of ``entities.toml``: the sets, prefixes of SPARQL, functions, and what conforms."""
 

@@ -13,6 +13,7 @@ from typing import Final, TypeAlias, TypeVar
 
 from sensorstream.errors import Position, QueryError, TermError, UnsupportedQuery
 from sensorstream.model import xsd
+from sensorstream.model.frozen import frozen
 from sensorstream.model.terms import Literal, literal
 from sensorstream.server.sensorthings.entity_sets import entity_model
 
@@ -67,14 +68,14 @@ _MINUS: Final = "(-{0})"
 _ARGUMENT: Final = re.compile(r"\{\d\}")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Constant:
     """A constant, as SPARQL writes it; "" is null."""
 
     text: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Member:
     """A property, with the links that lead to it."""
 
@@ -82,7 +83,7 @@ class Member:
     place: Position
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Calculation:
     """An operator or function: its template of SPARQL, and its arguments."""
 

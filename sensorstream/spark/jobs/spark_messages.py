@@ -6,9 +6,9 @@ time. ``Begun`` tells that Spark has started, ``Over`` has the number of the ans
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 
+from sensorstream.model.frozen import frozen
 from sensorstream.model.schema import Schema
 from sensorstream.model.timeline import Timeline
 from sensorstream.settings.settings import SparkSettings
@@ -18,7 +18,7 @@ SQL = "sql"
 SPARQL = "sparql"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Task:
     """The history that a worker is for; ``timeout`` is PostgreSQL's in seconds."""
 
@@ -28,7 +28,7 @@ class Task:
     timeout: float
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class JobText:
     """A question as it was asked: ``sql``, or ``sparql`` perhaps with a valid time; with ``plan``
     Spark only plans the answer. ``output`` is where Spark's executors write it.
@@ -47,7 +47,7 @@ class JobText:
         return self.language == SPARQL and not self.plan
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class JobQuestion:
     """A question to be answered in at most ``most_bytes``; ``schema`` is that of the ontology."""
 
@@ -57,7 +57,7 @@ class JobQuestion:
     most_bytes: int
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SparkProgress:
     """The number of tasks and stages that are done, of those that Spark knows of by now."""
 

@@ -8,7 +8,6 @@ al., "A native and adaptive approach for unified processing of linked streams an
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from datetime import timedelta
 from decimal import Decimal
 from functools import partialmethod
@@ -19,6 +18,7 @@ from lark import Token
 from sensorstream.errors import TermError
 from sensorstream.model import xsd
 from sensorstream.model.events import SEVERITIES
+from sensorstream.model.frozen import frozen, replace
 from sensorstream.model.terms import IRI, Literal
 from sensorstream.model.xsd import NUMERIC_TYPES, parse_duration
 from sensorstream.sparql import algebra
@@ -45,7 +45,7 @@ UNITS: Final = {
 """The words for units, in capitals."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Clauses:
     """The clauses between the form of a query and its WHERE, without the windows."""
 
@@ -85,7 +85,7 @@ def _periodic(unit: timedelta) -> Any:
 _TIMESTAMP: Final = IRI("http://larkc.eu/csparql/sparql/jena/ext#timestamp")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Registered:
     """The content of a REGISTER clause."""
 

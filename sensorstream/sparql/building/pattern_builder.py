@@ -6,12 +6,12 @@ Source: SPARQL 1.1 Query, section 18.2.2; EP-SPARQL, section 4.2; for windows se
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 from functools import reduce
 from typing import Any, Final, Literal, TypeAlias, TypeVar
 
 from lark import Token
 
+from sensorstream.model.frozen import frozen, replace
 from sensorstream.model.terms import IRI, BlankNode
 from sensorstream.sparql import algebra
 from sensorstream.sparql.algebra import Aggregate, Expression, Pattern, TriplePattern, Variable
@@ -37,7 +37,7 @@ _LUPOSDATE_AGGREGATES: Final = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _SignedProduct:
     """The rest of a sum whose sign the lexer read as part of a number, as in ``?x -1``."""
 
@@ -46,7 +46,7 @@ class _SignedProduct:
     offset: int
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class GroupOfPatterns:
     """The content of a group in braces; its own filters are separate, as OPTIONAL needs them."""
 
@@ -60,12 +60,12 @@ class GroupOfPatterns:
         )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Filter:
     condition: Expression
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Bind:
     variable: Variable
     expression: Expression
@@ -75,7 +75,7 @@ _Element: TypeAlias = Callable[[Pattern], Pattern]
 """OPTIONAL or MINUS: what the patterns before it become."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Operator:
     """``UNION``, or an operator of patterns in time."""
 

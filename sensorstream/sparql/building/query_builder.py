@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, replace
 from functools import partial, reduce
 from typing import Any, Final
 
 from lark import Token
 
+from sensorstream.model.frozen import frozen, replace
 from sensorstream.model.terms import IRI, BlankNode
 from sensorstream.sparql import algebra
 from sensorstream.sparql.algebra import Expression, Pattern, Query, TriplePattern, Update, Variable
@@ -27,7 +27,7 @@ _HOLE: Final = re.compile(r"\{\?(\w+)\}")
 _Item = tuple[int, Variable, Expression | algebra.Aggregate | None]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _SelectClause:
     items: tuple[_Item, ...] | None
     """The offset, the name and the expression of each item; None is ``*``."""
@@ -36,7 +36,7 @@ class _SelectClause:
     relation: algebra.Relation | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Modifiers:
     keys: tuple[algebra.GroupKey, ...] | None = None
     having: tuple[Any, ...] = ()
@@ -45,7 +45,7 @@ class _Modifiers:
     offset: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Form:
     """A query whose VALUES clause has not been read yet, which ``made`` takes."""
 

@@ -14,6 +14,7 @@ from lark.visitors import Transformer_NonRecursive
 
 from sensorstream.errors import Position, QueryError
 from sensorstream.model import rdf, xsd
+from sensorstream.model.frozen import frozen
 from sensorstream.model.terms import IRI, BlankNode, Literal
 from sensorstream.sparql import algebra
 from sensorstream.sparql.algebra import PatternTerm, TriplePattern, Variable
@@ -41,7 +42,7 @@ class BracketedNode:
     triples: list[TriplePattern] = field(default_factory=list)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Triples:
     """A block of triples, not yet part of a pattern."""
 

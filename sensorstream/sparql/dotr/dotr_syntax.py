@@ -6,12 +6,12 @@ In the expressions of a rule the variable ``?x`` of the selector ``Smoke`` is na
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from datetime import timedelta
 from enum import Enum
 from typing import TypeAlias
 
 from sensorstream.errors import Position
+from sensorstream.model.frozen import field, frozen
 from sensorstream.sparql import algebra
 from sensorstream.sparql.algebra import Aggregate, Expression, Pattern, Query, TriplePattern
 from sensorstream.sparql.query_parser import Parsed
@@ -37,7 +37,7 @@ class Pick(Enum):
     LAST = "last"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Selector:
     """A labelled query: each of its solutions at a moment is an event of that moment."""
 
@@ -58,7 +58,7 @@ def attribute(label: str, variable: str) -> str:
     return f"{label}·{variable}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Within:
     """A length of time up to the event of a label, both ends included."""
 
@@ -66,7 +66,7 @@ class Within:
     anchor: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Between:
     """The time from the event of a label to that of another, both ends included."""
 
@@ -77,7 +77,7 @@ class Between:
 Scope: TypeAlias = Within | Between
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Selection:
     """``each|first|last E within D from F``."""
 
@@ -86,7 +86,7 @@ class Selection:
     scope: Within
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Absence:
     """``not E within D from F``, ``not E between F and G``."""
 
@@ -94,7 +94,7 @@ class Absence:
     scope: Scope
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ScopeAggregation:
     """``avg(E(…).?x) as ?name within D from F``: a value over all events of a scope."""
 
@@ -107,7 +107,7 @@ class ScopeAggregation:
 Part: TypeAlias = Selection | Absence | ScopeAggregation
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TimedRule:
     """``define … from … where … with … consuming …``.
 
@@ -134,7 +134,7 @@ class TimedRule:
         return (self.trigger, *(each.selector for each in self.parts))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class DatalogClause:
     """A Datalog rule: for each solution of the body the triples of the head hold."""
 
@@ -143,7 +143,7 @@ class DatalogClause:
     position: Position = field(compare=False)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TimedProgram:
     """The Datalog rules and rules over time of a text."""
 

@@ -11,12 +11,12 @@ from __future__ import annotations
 import re
 import secrets
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final, NoReturn, TypeAlias
 
 from sensorstream.errors import Position, QueryError, TermError
 from sensorstream.model import xsd
+from sensorstream.model.frozen import frozen, replace
 from sensorstream.model.terms import IRI, Literal, iri
 from sensorstream.sparql.algebra import Query
 from sensorstream.sparql.dotr.dotr_syntax import Reading
@@ -38,7 +38,7 @@ _SECRET: Final = 10**30 + secrets.randbelow(10**30)
 _PREFIX: Final = re.compile(r"\bprefix\b", re.IGNORECASE)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Template:
     query: Query
     places: _Places

@@ -6,12 +6,12 @@ The functions here write Spark's text of a call where it depends on the argument
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import reduce
 from typing import Final, TypeAlias
 
 from sqlglot import exp
 
+from sensorstream.model.frozen import frozen
 from sensorstream.sql.postgres.sql_scope import (
     BIGINT,
     BOOLEAN,
@@ -48,7 +48,7 @@ from sensorstream.sql.postgres.typed_values import (
 MANY: Final = 10_000
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ListedCall:
     """A call in the query, of a function that is on the list."""
 
@@ -66,7 +66,7 @@ class ListedCall:
         return TypedSql(self.around(spark(name, result, *parts).tree), result)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Of:
     """An argument of one of these kinds; ``literal`` is the kind of a literal in quotes.
 
@@ -96,7 +96,7 @@ class Of:
         return value if self.to is None else converted(value, self.to, node)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class WrittenLiteral:
     """A literal in the text of the query.
 
@@ -136,7 +136,7 @@ Argument: TypeAlias = Of | WrittenLiteral
 Body: TypeAlias = Callable[[ListedCall, Sequence[TypedSql], SqlScope], TypedSql]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class FunctionRow:
     """A function or operator with arguments of some kinds: its result, and its form in Spark.
 

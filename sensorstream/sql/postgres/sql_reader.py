@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import partial
 from typing import ClassVar, Final
 
@@ -15,6 +14,7 @@ from sqlglot.parsers.postgres import PostgresParser
 from sqlglot.schema import MappingSchema
 
 from sensorstream.errors import Position, QueryError
+from sensorstream.model.frozen import frozen
 from sensorstream.sql.postgres.function_table import AGGREGATES, OVER_WINDOWS, PLAIN, WAYS
 from sensorstream.sql.postgres.select_queries import query, scope_of
 from sensorstream.sql.postgres.sql_scope import Columns, Outputs, position, refused
@@ -66,7 +66,7 @@ class _Reader(Postgres):
         }
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Catalog:
     """The views with the types of their columns in PostgreSQL.
 
@@ -77,7 +77,7 @@ class Catalog:
     by_code_point: bool
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Translated:
     """Spark's SQL over temporary views, as text and tree, its columns, and the views it uses.
 

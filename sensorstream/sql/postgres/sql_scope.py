@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Final
 
 from sqlglot import exp
 
 from sensorstream.errors import Position, QueryError
+from sensorstream.model.frozen import field, frozen, replace
 from sensorstream.sql.sql_fragments import made
 
 
@@ -32,7 +32,7 @@ class PostgresType(Enum):
     """A literal in quotes, or NULL, before its surroundings give it a type."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SqlType:
     """A type. ``scale``: digits after the point of a numeric on Spark. ``loose``: PostgreSQL keeps
     fewer of them in some rows. ``item`` belongs to an array.
@@ -93,7 +93,7 @@ BY_OID: Final[Mapping[int, SqlType]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TypedSql:
     """An expression in Spark's SQL, and its type in PostgreSQL's."""
 
@@ -117,7 +117,7 @@ Around = Callable[[exp.Expr], exp.Expr]
 _LONGEST = 60
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SqlScope:
     """The names that a query sees: ``tables``, ``outputs`` with their types; ``outer`` is around
     it.

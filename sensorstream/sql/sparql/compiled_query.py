@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any, Final, Literal, TypeAlias
 
 from sqlglot import exp
 
+from sensorstream.model.frozen import field, frozen
 from sensorstream.model.terms import IRI, BlankNode, Term
 from sensorstream.model.terms import Literal as RdfLiteral
 
@@ -19,7 +19,7 @@ PARTS: Final = ("kind", "text", "datatype", "language")
 """The columns of a term in a result."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class QueryRelations:
     """The relations that a query reads.
 
@@ -46,7 +46,7 @@ class QueryRelations:
     marked: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ResultColumn:
     """A variable of the result: four columns of the SQL query, from ``place`` on (from 0)."""
 
@@ -65,7 +65,7 @@ class ResultColumn:
         return RdfLiteral(text, datatype, language)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SqlQuery:
     """A query as a tree of SQL, in the functions and operators of PostgreSQL.
 

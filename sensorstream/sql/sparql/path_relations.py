@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from sqlglot import exp
 
 from sensorstream.model import xsd
+from sensorstream.model.frozen import frozen
 from sensorstream.model.terms import IRI, BlankNode, Literal, Term
 from sensorstream.model.xsd import RDF_LANG_STRING
 from sensorstream.sparql import algebra
@@ -34,7 +34,7 @@ from sensorstream.sql.sql_fragments import any_of, constant, named, sql, table, 
 _ENDS: Final = ("subject", "object")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Paths:
     """Makes the pairs that paths connect in one graph."""
 

@@ -14,6 +14,7 @@ from typing import Final, TypeAlias
 
 from sqlglot import exp
 
+from sensorstream.model.frozen import frozen
 from sensorstream.model.terms import IRI, Term
 from sensorstream.sparql.algebra import Pattern
 from sensorstream.sql.sparql.compiled_query import Id
@@ -24,7 +25,7 @@ LOADED = (*STORED, "moment")
 """The columns of a term that was looked up."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Layout:
     """The columns in which a relation stores a variable; ``certain``: every row binds it."""
 
@@ -60,7 +61,7 @@ class Layout:
         return sql("NOT :column IS NULL", column=exp.column(column, alias))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SolutionSelect:
     """A select that gives solutions.
 
@@ -405,7 +406,7 @@ class Frame:
         return exp.Subquery(this=_beside(from_(tree, first), rest))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class NumberBound:
     """``?name operator number``, which a filter demands; the number as a double."""
 
@@ -414,7 +415,7 @@ class NumberBound:
     number: float
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class OneOf:
     """The terms that a filter allows, where only the same term is equal."""
 
@@ -422,7 +423,7 @@ class OneOf:
     terms: tuple[Term, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PatternPlace:
     """The context of a pattern: its graph, and how its solutions are used.
 

@@ -12,12 +12,12 @@ Keys and SWRL rules concern individuals that have a name; that is given with eac
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import combinations
 from typing import Final, TypeAlias
 from urllib.parse import quote
 
 from sensorstream.model import owl, rdf, rdfs
+from sensorstream.model.frozen import frozen
 from sensorstream.model.terms import IRI, BlankNode, Literal, Term, Triple
 from sensorstream.model.vocabulary import OWL, RDFS
 from sensorstream.network.recursion.derivation_rule import constant
@@ -53,7 +53,7 @@ NUMBER: Final = f"{VALUES}number:"
 _FEW: Final = 3
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Stated:
     """An axiom: its main triple, and the readers of its parts."""
 

@@ -9,12 +9,12 @@ Answering Using a Datalog Reasoner*, JAIR 54 (2015), sections 4 and 5.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 from functools import reduce
 from itertools import pairwise
 from typing import NamedTuple
 
 from sensorstream.model import owl, rdf
+from sensorstream.model.frozen import frozen, replace
 from sensorstream.model.terms import IRI, BlankNode, Literal, Term, Triple
 from sensorstream.model.vocabulary import CONTRADICTION
 from sensorstream.reasoning.dl.bounds.axiom_clauses import Needs
@@ -43,7 +43,7 @@ class Naming(NamedTuple):
     owner: Variable
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Conclusion:
     """A rule: if ``premises`` and ``tests`` hold and nothing of ``absent`` does, ``heads`` hold.
 
@@ -68,7 +68,7 @@ class Conclusion:
         return replace(self, absent=(*self.absent, triples))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RulesBound:
     """Rules, and the axioms that they leave out, each with the reason.
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Final
 
 from sensorstream.model import rdf
+from sensorstream.model.frozen import frozen
 from sensorstream.model.terms import IRI
 from sensorstream.sparql.algebra import PatternTerm, TriplePattern, Variable
 
@@ -28,7 +28,7 @@ class Untreated(Exception):
     """An axiom has no clauses here, for the reason in the message."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ClauseHead:
     """Triples that hold together, for some value of each of the ``unnamed`` variables. ``made`` are
     further triples about their names, once they have some.
@@ -39,7 +39,7 @@ class ClauseHead:
     made: tuple[TriplePattern, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class BoundClause:
     """A clause: all triples of ``body`` imply one of ``heads``; without heads they are impossible.
 
@@ -54,7 +54,7 @@ class BoundClause:
     alike: tuple[tuple[Variable, ...], ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Crowd:
     """A class ``kind``, told to the upper bound, of individuals with at least ``number`` neighbours
     by ``link``. The clause about so many neighbours says nothing of others; ``clause`` finds
@@ -86,7 +86,7 @@ def renamed(triple: TriplePattern, terms: Mapping[Variable, PatternTerm]) -> Tri
     return TriplePattern(s, triple.predicate, o)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PropertyRole:
     """A property, or the inverse of one; a datatype property is its link to names of values."""
 

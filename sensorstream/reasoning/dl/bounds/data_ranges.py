@@ -13,13 +13,13 @@ import itertools
 import operator
 import re
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil, floor
 from typing import Any, Final
 
 from sensorstream.errors import TermError
 from sensorstream.model import owl, xsd
+from sensorstream.model.frozen import frozen
 from sensorstream.model.regex import xpath_regex
 from sensorstream.model.terms import IRI, Literal, Term
 from sensorstream.model.vocabulary import OWL, RDF, RDFS
@@ -92,7 +92,7 @@ class DataRange:
             yield from each.parts()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Datatype(DataRange):
     """The values of a datatype."""
 
@@ -117,7 +117,7 @@ class Datatype(DataRange):
         return [value_of(Literal(str(each), xsd.DECIMAL)) for each in bounds if each is not None]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Facet(DataRange):
     """The values of an ordered primitive datatype on one side of a limit."""
 
@@ -140,7 +140,7 @@ class Facet(DataRange):
         return (self.limit,)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TextFacet(DataRange):
     """The texts of a length, or those that a pattern matches; they have no order."""
 
@@ -158,7 +158,7 @@ class TextFacet(DataRange):
         return None if space == xsd.STRING else False
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Listed(DataRange):
     """Some values."""
 
@@ -174,7 +174,7 @@ class Listed(DataRange):
         return self.values
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Complement(DataRange):
     """The values outside a range."""
 
@@ -191,7 +191,7 @@ class Complement(DataRange):
         return (self.inner,)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Combined(DataRange):
     """The values of all ranges, or (``some``) of at least one."""
 
@@ -332,7 +332,7 @@ _NAMED: Final = frozenset(
 _OTHER: Final = "urn:other-datatype"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Cell:
     """Values that are in the same ranges: one of them, and whether there are ``many``."""
 

@@ -18,11 +18,11 @@ disjoint classes.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
 from typing import Final, TypeAlias
 
 from sensorstream.kb.triple_index import TripleIndex
 from sensorstream.model import owl, rdf
+from sensorstream.model.frozen import frozen, replace
 from sensorstream.model.terms import IRI, Literal, Triple
 from sensorstream.network.recursion.triple_kinds import KindIndex, TriplesRead, written
 from sensorstream.reasoning.dl.bounds.clauses import (
@@ -121,7 +121,7 @@ class Certain:
         return set(index)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Enumerations:
     """The classes that have no other members than the listed ones."""
 

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from itertools import combinations
 from typing import Final
 
 from sensorstream.model import owl, rdf
+from sensorstream.model.frozen import frozen
 from sensorstream.model.terms import IRI, BlankNode, Literal, Term, Triple
 from sensorstream.model.vocabulary import OWL
 from sensorstream.model.xsd import XSD
@@ -121,7 +121,7 @@ def _of_individuals(names: Iterable[Term]) -> list[IRI]:
 _OF_CLASSES: Final = frozenset({owl.INTERSECTION_OF, UNION, owl.COMPLEMENT_OF, owl.ONE_OF})
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class NormalForm:
     """Clauses with the meaning of the treated axioms, and the axioms left out. ``above`` are the
     clauses and left out axioms of the upper bound alone, about values that are only said to exist.

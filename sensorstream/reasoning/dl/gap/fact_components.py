@@ -18,6 +18,7 @@ from typing import Final, TypeVar
 
 from sensorstream.errors import Overrun, TooCostly
 from sensorstream.model import rdf
+from sensorstream.model.frozen import frozen
 from sensorstream.model.terms import IRI, BlankNode, Literal, Subject, Term, Triple
 from sensorstream.network.budget import Meter
 from sensorstream.network.graph_components import reached
@@ -66,7 +67,7 @@ class Component:
         return found
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Renewed:
     """The components that a change removed, and the new ones. While components are being found,
     :class:`Components` finds new ones by their open facts only.
@@ -76,7 +77,7 @@ class Renewed:
     new: dict[Component, None] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Ahead:
     """Facts to enter: ``known`` ones, in other components, come first because they are cheap."""
 

@@ -25,6 +25,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 
 from sensorstream.errors import TermError
 from sensorstream.model import owl, rdf
+from sensorstream.model.frozen import frozen
 from sensorstream.model.terms import IRI, Literal, Subject, Term, Triple
 from sensorstream.reasoning.dl.axioms import EQUALITY
 from sensorstream.reasoning.dl.terminology import Terminology
@@ -73,7 +74,7 @@ class _Place(NamedTuple):
     place: int
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Shift:
     """The change of what the bounds are told, and of the parts."""
 

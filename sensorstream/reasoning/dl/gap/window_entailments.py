@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
 
 from sensorstream.errors import Inconsistent, TermError
 from sensorstream.model import owl, rdf
+from sensorstream.model.frozen import frozen, replace
 from sensorstream.model.terms import Literal, Subject, Term, Triple
 from sensorstream.model.vocabulary import CONTRADICTION
 from sensorstream.reasoning.dl.bounds.clauses import THING
@@ -30,7 +30,7 @@ from sensorstream.reasoning.dl.islands import (
 from sensorstream.reasoning.dl.terminology import MemberEntailments, Terminology, triples_of
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Decided:
     """The reasoner's decision about a component, and how many individuals it was asked about."""
 
@@ -38,7 +38,7 @@ class _Decided:
     members: int
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Question:
     """An island with two of each kind of twins, under names to show, and its members' own names.
     ``members`` are how many there are with all twins.
