@@ -5,10 +5,14 @@ from __future__ import annotations
 import math
 import struct
 from decimal import MAX_EMAX, MIN_EMIN, ROUND_HALF_UP, Context, Decimal
+from functools import lru_cache, partial
 from typing import Final
 
 EXACT: Final = Context(prec=2000, Emax=MAX_EMAX, Emin=MIN_EMIN, traps=[])
 """More digits than a sum or a product of two numbers within the range of doubles can have."""
+_of_digits: Final = lru_cache(256)(
+    partial(Context, rounding=ROUND_HALF_UP, Emin=MIN_EMIN, Emax=MAX_EMAX)
+)
 _PLACES: Final = 28
 _LAST_PLACE: Final = Decimal(1).scaleb(-_PLACES)
 _OFFSET: Final = 500_000
@@ -27,8 +31,13 @@ def quotient(dividend: Decimal, divisor: Decimal) -> Decimal:
     Raises:
         ArithmeticError: the divisor is zero.
     """
-    digits = max(0, dividend.adjusted() - divisor.adjusted()) + 3 * _PLACES
-    context = Context(digits, ROUND_HALF_UP, MIN_EMIN, MAX_EMAX)
+    ahead = dividend.adjusted() - divisor.adjusted()
+    if ahead >= 0:
+        # The quotient has as many digits before the point, or one less.
+        found = _of_digits(ahead + 1 + _PLACES).divide(dividend, divisor)
+        whole = found.adjusted() == ahead
+        return found if whole else _of_digits(ahead + _PLACES).divide(dividend, divisor)
+    context = _of_digits(3 * _PLACES)
     found = context.divide(dividend, divisor)
     rounded = context.quantize(found, _LAST_PLACE)
     return found if rounded == found else rounded
@@ -54,12 +63,11 @@ def sortable(number: Decimal) -> str:
     """
     if not number.is_finite():
         return _SPECIAL[str(number) if not number.is_nan() else "NaN"]
-    sign, digits, _ = number.as_tuple()
-    text = "".join(map(str, digits)).lstrip("0")
+    text = str(number).partition("E")[0].replace(".", "").strip("-0")
     if not text:
         return "2"
-    written = f"{number.adjusted() + 1 + _OFFSET:06}{text.rstrip('0')}"
-    return f"1{written.translate(_NINES)}:" if sign else f"3{written}"
+    written = f"{number.adjusted() + 1 + _OFFSET:06}{text}"
+    return f"1{written.translate(_NINES)}:" if number < 0 else f"3{written}"
 
 
 def doubles(number: Decimal) -> list[float]:

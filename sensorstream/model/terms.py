@@ -94,7 +94,8 @@ class Literal(str):
             end -= len(self.language) + 1
         elif self.datatype != xsd.STRING:
             end -= len(self.datatype) + 4
-        return _UNESCAPE.sub(_unescape, self[1:end])
+        text = self[1:end]
+        return _UNESCAPE.sub(_unescape, text) if "\\" in text else text
 
     @property
     def n3(self) -> str:

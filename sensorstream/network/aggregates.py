@@ -184,13 +184,13 @@ class SumAndAverage:
         """The sum divided by the number of values; of nothing, zero."""
         if self._errors:
             return None
-        count = sum(self._ranks)
+        integers, decimals, floats, doubles = self._ranks
+        count = integers + decimals + floats + doubles
         if not count:
             return numeral(0, 0)
-        kind = self._kind()
-        if kind < 2:
-            return numeral(quotient(Decimal(self._decimal()), Decimal(count)), 1)
-        return numeral(self._float() / count, kind)
+        if floats or doubles:
+            return numeral(self._float() / count, 3 if doubles else 2)
+        return numeral(quotient(self._decimal(), Decimal(count)), 1)
 
     def _kind(self) -> int:
         """The rank of the type to which all values are promoted."""

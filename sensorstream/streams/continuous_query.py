@@ -105,7 +105,7 @@ class ContinuousQuery:
         """Why the query is evaluated anew instead of kept in step; empty if it is kept."""
         return self.plan.reason if isinstance(self.plan, Anew) else ""
 
-    @property
+    @cached_property
     def variables(self) -> tuple[str, ...]:
         """The variables of its rows, in order."""
         return shown(self.root.variables)
@@ -314,20 +314,24 @@ class ContinuousQuery:
         added, removed = self._added, self._removed
         self._added, self._removed = [], []
         if self.timed:
-            found = self._of_intervals(time, added)
+            found = self.of_intervals(time, added)
         elif isinstance(self.query.form, algebra.Ask):
             found = self._of_answer(time)
         elif self._triples is not None:
             found = self._of_graph(time, self._triples(added), self._triples(removed))
         else:
             found = self._of_rows(time, added, removed)
+        self.tell(time, found)
+
+    def tell(self, time: Instant, found: Sequence[Report]) -> None:
+        """Give out what it reports at a time."""
         if found:
             self.reports += 1
             self.last_report = time
         for each in found:
             self._sink(each)
 
-    def _of_intervals(self, time: Instant, added: list[TimedRow]) -> list[Report]:
+    def of_intervals(self, time: Instant, added: list[TimedRow]) -> list[Report]:
         """Solutions with their intervals; the triples made of them, by interval."""
         if not added:
             return []

@@ -127,8 +127,9 @@ class StreamProcessor:
         """Whether the next call is :meth:`push` or :meth:`finish`, which may report for both."""
         # Limits are of what an instant may take: then each is ended by itself.
         self._limited = limits != NO_LIMITS
-        # Whether instants before the present are still to be ended.
-        self._behind = False
+        # Whether instants before the present are to be ended, and events of the present settled.
+        self._behind = self._unsettled = False
+        self._at_each_event: set[str] = set()
         # The queries that may report at the present instant.
         self._candidates: dict[ContinuousQuery, None] = {}
 
@@ -166,6 +167,8 @@ class StreamProcessor:
         running.on_change = partial(self._candidates.__setitem__, running, None)
         running.number = next(self._numbers)
         self.queries[name] = running
+        if running.schedule.kind is _CHANGE:
+            self._at_each_event.add(name)
         planned.begin(running)
         return running
 
@@ -192,6 +195,7 @@ class StreamProcessor:
     def unregister(self, name: str) -> None:
         """Stop a query and free what only it used; raises KeyError for an unknown name."""
         running = self.queries.pop(name)
+        self._at_each_event.discard(name)
         self.untrace(name)
         self.patterns.end(name)
         if not self._instants.idle:
@@ -314,7 +318,10 @@ class StreamProcessor:
             self._instants.take(triples, event.time)
         if len(self._windows):
             self._enter(event, end)
-        self._settle()
+        apart = self._limited or self._at_each_event or self._traces or self._occurring.fed
+        self._unsettled = self.more and not apart and self._instants.idle
+        if not self._unsettled:
+            self._settle()
         return True
 
     def _enter(self, event: StreamEvent, end: Instant) -> None:
@@ -451,10 +458,12 @@ class StreamProcessor:
         timed = [query for query in self._candidates if query.timed]
         told = [(end, each.number, each, rows) for each in timed for end, rows in each.instants()]
         for end, _, query, rows in sorted(told):
-            if query.name in self.queries:
-                query.changed(rows, [])
-                self._report_if_due(query, end)
             self._candidates.pop(query, None)
+            try:
+                if query.name in self.queries:
+                    query.tell(end, query.of_intervals(end, rows))
+            except Exception as error:
+                self._stop(query, error)
 
     def _begin(self, time: Instant) -> None:
         """Move the present to a time: end all instants before it, drop what expires at it."""
@@ -544,7 +553,8 @@ class StreamProcessor:
             moved = True
             for entry in agenda.take(now, closing=True):
                 self._close_entry(entry, now)
-        if moved:
+        if moved or self._unsettled:
+            self._unsettled = False
             self.network.settle()
         while occurring.due == now:
             # Triples that CONSTRUCT queries make in a round are handed on in the next one.

@@ -95,8 +95,10 @@ def said(gaps: list[tuple[int, int, IRI, list[Triple]]]) -> list[StreamEvent]:
     return found
 
 
-def told(texts: list[str], happened: list[StreamEvent], silence: int, name: str) -> Any:
-    """What one of the queries reports, and what it says of its reports."""
+def told(
+    texts: list[str], happened: list[StreamEvent], silence: int, name: str, *, run: bool = False
+) -> Any:
+    """What one of the queries reports, and what it says of its reports; ``run``: as from a file."""
     default = TripleIndex()
     default.add((NAMES[0], PROPERTIES[0], NAMES[1]))
     processor = StreamProcessor(default, instant=lambda _: 0, second=1)
@@ -105,6 +107,7 @@ def told(texts: list[str], happened: list[StreamEvent], silence: int, name: str)
         running = processor.register(text, text, parse_query(text), found.append)
         assert running.name == text
     for event in happened:
+        processor.more = run and event is not happened[-1]
         processor.push(event)
     if silence:
         processor.advance(happened[-1].time + silence)
@@ -142,6 +145,7 @@ def test_what_a_query_reports_does_not_depend_on_what_runs_beside_it(
     together = [query, *others] if first else [*others, query]
     beside = told(list(dict.fromkeys(together)), happened, silence, query)
     assert told([query], happened, silence, query) == beside
+    assert told([query], happened, silence, query, run=True) == beside
 
 
 EXAMPLE = """PREFIX : <http://example.org/> REGISTER {relation} :out AS

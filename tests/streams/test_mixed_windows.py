@@ -237,6 +237,7 @@ def test_every_report_is_that_of_the_contents_at_the_end_of_its_instant(
     processor = StreamProcessor(TripleIndex(), instant=lambda _: 0, second=1)
     processor.register("q", text, parse_query(text), found.append)
     for event in said:
+        processor.more = event is not said[-1]
         processor.push(event)
     # Silence: nothing more happens, and all that is due by the clock is reported.
     processor.advance(LAST)

@@ -121,11 +121,13 @@ class TimedSeq(TimedNode):
         kept, key, longest = self._lefts, self._right_key, self._longest
         found: list[TimedRow] = []
         for right in rights:
+            if not (near := kept.fitting(key(right), right)):
+                continue
             start, end = right[0], right[1]
             since = None if longest is None else end - longest
             lefts = [
                 left
-                for left in self.meter.through(list(kept.fitting(key(right), right)))
+                for left in self.meter.through(near)
                 if left[1] < start and (since is None or left[0] >= since)
             ]
             if lefts:

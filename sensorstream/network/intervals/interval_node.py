@@ -190,7 +190,7 @@ class Kept(Lasting):
         lane = self._lanes.get(key)
         return _NO_ROWS if lane is None else lane.before(time)
 
-    def fitting(self, key: Any, right: TimedRow) -> Iterable[TimedRow]:
+    def fitting(self, key: Any, right: TimedRow) -> Sequence[TimedRow]:
         """A superset of the rows of a key that fit a right row by rank, perhaps later ones too."""
         lane = self._lanes.get(key)
         return _NO_ROWS if lane is None else lane.fitting(right)
@@ -286,7 +286,7 @@ class Lane:
     def put(self, row: TimedRow) -> None:
         self.rows.append(row)
 
-    def fitting(self, right: TimedRow) -> Iterable[TimedRow]:
+    def fitting(self, right: TimedRow) -> Sequence[TimedRow]:
         return self.before(right[0])
 
     def drop(self) -> None:
@@ -327,7 +327,7 @@ class _RankedLane(Lane):
         self._others: deque[TimedRow] = deque()
 
     def put(self, row: TimedRow) -> None:
-        super().put(row)
+        self.rows.append(row)
         value = self._rank.of_left(row)
         self._values.append(value)
         if value is None:
@@ -347,10 +347,10 @@ class _RankedLane(Lane):
             del self._ranks[place], self._ranked[place]
         super().drop()
 
-    def fitting(self, right: TimedRow) -> Iterable[TimedRow]:
+    def fitting(self, right: TimedRow) -> Sequence[TimedRow]:
         bound = self._rank.bound(right)
         if bound is None:
-            return self._others
+            return [*self._others]
         if self._rank.above:
             found = self._ranked[bisect_left(self._ranks, bound) :]
         else:

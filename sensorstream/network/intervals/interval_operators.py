@@ -10,7 +10,7 @@ from __future__ import annotations
 from bisect import insort_right
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import groupby, islice
+from itertools import islice
 from operator import itemgetter
 from typing import Any, Final
 
@@ -155,21 +155,27 @@ class TimedGroup(TimedNode):
         self._members = _Kept(self._key, self._aggregates, longest)
 
     def flush(self) -> None:
-        for now, rows in groupby(self.inputs[0].added, ended):
-            self._take_instant([*rows], now)
-
-    def _take_instant(self, rows: list[TimedRow], now: Instant) -> None:
-        members, fits = self._members, self._fits
-        members.forget(now)
-        if fits is not None:
+        rows: Sequence[TimedRow] = self.inputs[0].added
+        fits, take, touched = self._fits, self._members.take, dict[Any, _Members]()
+        now = rows[0][1]
+        for row in rows:
+            if row[1] != now:
+                self._give(touched, now)
+                now = row[1]
+                touched.clear()
             # A row that is too long by itself is in no group.
-            rows = [row for row in rows if fits(row)]
-        results, many = self._aggregates.results, self._keys
-        for key, group in members.take(rows).items():
+            if fits is None or fits(row):
+                take(row, touched)
+        self._give(touched, now)
+        self._members.forget(now)
+
+    def _give(self, touched: dict[Any, _Members], now: Instant) -> None:
+        fits, results, many = self._fits, self._aggregates.results, self._keys
+        for key, group in touched.items():
             start = group.rows[group.head][0]
             if fits is not None:
                 while not fits((start, now)):
-                    members.drop_first(group)
+                    self._members.drop_first(group)
                     start = group.rows[group.head][0]
             keys = (key,) if many == 1 else key if many else ()
             row: TimedRow = (start, now, *keys, *results(group))
@@ -196,30 +202,27 @@ class _Kept:
         return self._size
 
     def add(self, rows: Iterable[TimedRow]) -> None:
-        self.take(rows)
-
-    def take(self, rows: Iterable[TimedRow]) -> dict[Any, _Members]:
-        """Add rows, none of which ends before one that is there; returns the groups changed."""
-        groups = self._groups
-        touched: dict[Any, _Members] = {}
         for row in rows:
-            key = self._key(row)
-            group = groups.get(key)
-            if group is None:
-                group = groups[key] = _Members(self._columns)
-            elif key not in touched:
-                groups.move_to_end(key)
-            touched[key] = group
-            members = group.rows
-            if members and row[0] < members[-1][0]:
-                insort_right(members, row, lo=group.head, key=_start)
-            else:
-                # The one that ends last has mostly started last, too.
-                members.append(row)
-            group.end = row[1]
-            group.take(row, 1)
-            self._size += 1
-        return touched
+            self.take(row, {})
+
+    def take(self, row: TimedRow, touched: dict[Any, _Members]) -> None:
+        """Add a row, which ends no earlier than those that are there, and note its group."""
+        key = self._key(row)
+        group = self._groups.get(key)
+        if group is None:
+            group = self._groups[key] = _Members(self._columns)
+        else:
+            self._groups.move_to_end(key)
+        touched[key] = group
+        members = group.rows
+        if members and row[0] < members[-1][0]:
+            insort_right(members, row, lo=group.head, key=_start)
+        else:
+            # The one that ends last has mostly started last, too.
+            members.append(row)
+        group.end = row[1]
+        group.take(row, 1)
+        self._size += 1
 
     def drop_first(self, group: _Members) -> None:
         group.drop_first()

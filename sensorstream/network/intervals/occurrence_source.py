@@ -322,7 +322,7 @@ class OccurrenceSource:
         self, triples: Sequence[Triple], start: Instant, end: Instant, stream: IRI | None = None
     ) -> None:
         """Take in triples of an interval that is not over, in a stream if it has a name."""
-        if self.idle:
+        if not self._strata:
             return
         self._taken += 1
         if self._taken % _SWEEP == 0:
@@ -405,7 +405,7 @@ class OccurrenceSource:
                     )
                     break
                 self._given[stratum] = len(occurrences)
-                self._hand_on(stratum, list(occurrences.items())[given:], time)
+                self._hand_on(stratum, [(time, list(occurrences.items())[given:])])
                 if self.fed:
                     return True
         self._given.clear()
@@ -415,42 +415,42 @@ class OccurrenceSource:
 
     def elapse_before(self, time: Instant) -> None:
         """Hand on all instants before a time at once; no query may add to the stream."""
+        instants = []
         while self._ends and (end := self._ends[0]) < time:
-            for stratum in self._order:
-                self._hand_on(stratum, self._waiting[end].items(), end)
+            instants.append((end, self._waiting[end].items()))
             self._over(end)
+        for stratum in self._order:
+            self._hand_on(stratum, instants)
 
     def _over(self, time: Instant) -> None:
         del self._waiting[time]
         heapq.heappop(self._ends)
 
     def _hand_on(
-        self,
-        stratum: int,
-        occurrences: Iterable[tuple[tuple[Triple, Instant, IRI | None], int]],
-        end: Instant,
+        self, stratum: int, instants: Iterable[tuple[Instant, Iterable[tuple[Any, int]]]]
     ) -> None:
         streams = self._readers[stratum]
         of_all = streams[None].of if None in streams else lambda _predicate, _object: []
-        for ((subject, predicate, object_), start, stream), number in occurrences:
-            if stream is None:
-                found = of_all(predicate, object_)
-            elif stream in streams:
-                found = streams[stream].of(predicate, object_)
-            else:
-                continue
-            for same in found:
-                row: Any = self
-                for reader in same:
-                    if reader.since > number:
-                        continue
-                    if row is self:
-                        row = reader.fit(subject, predicate, object_, start, end)
-                        if row is None:
-                            break
-                    reader.added.append(row)
-                    if not reader.queued:
-                        self._wake(reader)
+        for end, occurrences in instants:
+            for ((subject, predicate, object_), start, stream), number in occurrences:
+                if stream is None:
+                    found = of_all(predicate, object_)
+                elif stream in streams:
+                    found = streams[stream].of(predicate, object_)
+                else:
+                    continue
+                for same in found:
+                    row: Any = self
+                    for reader in same:
+                        if reader.since > number:
+                            continue
+                        if row is self:
+                            row = reader.fit(subject, predicate, object_, start, end)
+                            if row is None:
+                                break
+                        reader.added.append(row)
+                        if not reader.queued:
+                            self._wake(reader)
 
     # -- at rest ----------------------------------------------------------------------------
 

@@ -247,19 +247,17 @@ class FlatClosure:
         subject, predicate, object_ = triple
         known = predicate in self._constants
         needs = self._flows.needs(predicate if known else None)
-        shape = _Shape(
-            predicate if known else _PROPERTY,
-            (_BLANK_SUBJECT if isinstance(subject, BlankNode) else _SUBJECT),
-            _OBJECTS[object_.__class__],
-        )
+        sample: Subject = _BLANK_SUBJECT if isinstance(subject, BlankNode) else _SUBJECT
+        value: Term = _OBJECTS[object_.__class__]
         if needs.subject:
             if self._is_constant(subject):
-                shape = shape._replace(subject=subject)
+                sample = subject
             if subject == object_:
-                shape = shape._replace(object=shape.subject)
+                value = sample
         is_value = needs.object and self._is_constant(object_)
         if is_value:
-            shape = shape._replace(object=object_)
+            value = object_
+        shape = _Shape(predicate if known else _PROPERTY, sample, value)
         make = self._made.get(shape)
         if make is None:
             make = self._made[shape] = self._composed(shape)
@@ -297,8 +295,12 @@ class FlatClosure:
             yield from ((subject, p, o) for p, o in table.said(object_))
 
 
-def _making(conclusions: Iterable[Triple], places: Mapping[Term, str]) -> _Make:
+def _making(conclusions: Sequence[Triple], places: Mapping[Term, str]) -> _Make:
     """A function of a triple's parts; ``places`` are those of the terms of the sample."""
+    if all(places.get(s) == "s" and p not in places and o not in places for s, p, o in conclusions):
+        # As of most classes: a text for each would take longer to write than it saves.
+        said = [(p, o) for _, p, o in conclusions]
+        return lambda s, p, o: [(s, a, b) for a, b in said]  # type: ignore[misc]
     constants: dict[Term, str] = {}
     cells = []
     for triple in conclusions:
