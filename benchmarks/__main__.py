@@ -1,6 +1,7 @@
-"""Run the paper's evaluation (section 5): ``python -m benchmarks [UNIT …]``.
+"""Measure all that is compared, by turns: ``python -m benchmarks [PART OF A NAME …]``.
 
-The results are written after each unit, so a run that was stopped goes on with ``--resume``.
+Of all comparisons, results are kept and written into the page; of some, they are only printed. All
+figures are CPU time, the best of several turns of each side.
 """
 
 from __future__ import annotations
@@ -9,89 +10,95 @@ import argparse
 import datetime
 import os
 import platform
+import subprocess
 import sys
 import time
 import traceback
 from collections.abc import Sequence
-from pathlib import Path
+from typing import Any, Final
 
-from benchmarks.figures import FOLDER, draw
-from benchmarks.report import markdown
-from benchmarks.results import FILE, Results
-from benchmarks.scenario import DEFAULT, FULL, Scale
-from benchmarks.sections import units
+from benchmarks.beside import departments, page, tracker_window
+from benchmarks.beside.table import COMPARISONS
+from benchmarks.beside.turns import Comparison, Found, measure
+from benchmarks.publish import with_tables
+
+SMALL_TURNS: Final = 48
+_MESSAGES: Final = 2000
+_DEPARTMENTS: Final = 4
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Run what was asked for; the exit code: 1 if a unit failed."""
-    options = _options(arguments)
-    scale = FULL if options.full else DEFAULT
-    wanted = [name for name, _ in units(scale) if not options.units or name in options.units]
-    machine = _machine("full" if options.full else "default")
-    results = Results(machine)
-    kept = options.resume or options.units
-    if kept and options.results.exists():
-        results = Results.read(options.results)
-        if results.machine["Scale"] != machine["Scale"]:
-            print(f"{options.results} holds a run of another scale", file=sys.stderr)
-            return 2
-        if options.resume:
-            wanted = [name for name in wanted if name not in results.units]
-    failed = run(scale, wanted, results, options.results)
-    print("\n" + markdown(results))
-    for file in draw(results, options.figures):
-        print(f"drawn: {file}")
-    for name in failed:
-        print(f"failed: {name}", file=sys.stderr)
+    """Measure and print; the exit code: 1 if something failed."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    parser.add_argument("names", nargs="*", metavar="NAME", help="parts of names of comparisons")
+    parser.add_argument("--beside", default="", help="what else the machine does, for the page")
+    options = parser.parse_args(arguments)
+    wanted = [each for each in COMPARISONS if _named(each, options.names)]
+    machine, rows, failed = _machine(options.beside), [], []
+    for each in wanted:
+        begun = time.perf_counter()
+        try:
+            found = measure(each, each.size, each.turns)
+        except Exception:
+            # The others are worth having.
+            traceback.print_exc()
+            failed.append(each.key)
+            continue
+        rows.append(page.row(each, found))
+        print(_line(each, found, time.perf_counter() - begun), flush=True)
+    for key in failed:
+        print(f"failed: {key}", file=sys.stderr)
+    if not options.names and not failed:
+        results = {**machine, "rows": rows, **_rest()}
+        page.write(results)
+        text = page.PAGE.read_text(encoding="utf-8")
+        tables = page.markdown(results)
+        page.PAGE.write_text(with_tables(text, tables, page.BEGIN, page.END), encoding="utf-8")
+        print(f"written: {page.FILE}, {page.PAGE}")
     return 1 if failed else 0
 
 
-def run(scale: Scale, wanted: Sequence[str], results: Results, file: Path) -> list[str]:
-    """Run units and keep what they measured; the names of those that failed."""
-    failed = []
-    for name, unit in units(scale):
-        if name not in wanted:
-            continue
-        print(f"{name} …", end=" ", flush=True)
-        begun = time.perf_counter()
-        try:
-            results.units[name] = unit()
-        except Exception:
-            # The other units are worth having.
-            traceback.print_exc()
-            failed.append(name)
-            continue
-        results.write(file)
-        print(f"{time.perf_counter() - begun:.0f} s", flush=True)
-    return failed
+def _named(comparison: Comparison, names: Sequence[str]) -> bool:
+    return not names or any(each in comparison.key for each in names)
 
 
-def _options(arguments: Sequence[str]) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
-    names = [name for name, _ in units(DEFAULT)]
-    parser.add_argument(
-        "units", nargs="*", metavar="UNIT", help=f"what to measure anew: {', '.join(names)}"
+def _line(comparison: Comparison, found: Found, took: float) -> str:
+    ratio = found.absent if found.ratio is None else f"{page.number(found.ratio)} times"
+    ours = f"{1e6 * found.ours:12,.1f} us {1 / found.ours:12,.0f}/s"
+    return f"{comparison.name:28}{ours}  {comparison.peer}: {ratio} ({took:.0f} s)"
+
+
+def _rest() -> dict[str, Any]:
+    """The phases, what the tests watch, and the server."""
+    profiles = ("plain", "hermit", "pellet")
+    rules = ("plain", "minimal", "owl2rl")
+    server = subprocess.run(
+        [sys.executable, "-m", "benchmarks.server", "--turns", "2", "--seconds", "2"],
+        stdout=subprocess.PIPE,
+        text=True,
+        check=False,
     )
-    parser.add_argument(
-        "--full", action="store_true", help="more messages, and the slowest cases (an hour)"
-    )
-    parser.add_argument("--resume", action="store_true", help="go on with a run that was stopped")
-    parser.add_argument("--results", type=Path, default=FILE, help="where the results are kept")
-    parser.add_argument("--figures", type=Path, default=FOLDER, help="where the figures go")
-    options = parser.parse_args(arguments)
-    unknown = sorted(set(options.units) - set(names))
-    if unknown:
-        parser.error(f"no such unit: {', '.join(unknown)}; expected some of {', '.join(names)}")
-    return options
-
-
-def _machine(scale: str) -> dict[str, str]:
-    today = datetime.datetime.now(datetime.UTC).date()
     return {
-        "Measured": today.isoformat(),
-        "Machine": f"{os.cpu_count()} cores, {platform.system()} {platform.machine()}",
-        "Python": platform.python_version(),
-        "Scale": scale,
+        "message": {each: tracker_window.phases(each, _MESSAGES) for each in profiles},
+        "statement": {each: departments.phases(each, _DEPARTMENTS) for each in rules},
+        "small": {
+            each.key: measure(each, each.small, SMALL_TURNS).ratio
+            for each in COMPARISONS
+            if each.small
+        },
+        "server": "" if server.returncode else server.stdout.rstrip(),
+    }
+
+
+def _machine(beside: str) -> dict[str, str]:
+    described = ["git", "describe", "--always", "--dirty=, changed"]
+    found = subprocess.run(described, stdout=subprocess.PIPE, text=True, check=False)
+    machine = f"{os.cpu_count()} cores, {platform.system()} {platform.machine()}"
+    python = f"Python {platform.python_version()}"
+    return {
+        "measured": datetime.datetime.now(datetime.UTC).date().isoformat(),
+        "revision": found.stdout.strip() or "unknown",
+        "machine": ", ".join(filter(None, (machine, python, beside))),
     }
 
 

@@ -6,13 +6,11 @@ before the clock runs.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Final, Protocol, TypeAlias
 
-import duckdb
 import pyarrow as pa
 import pyoxigraph as ox
-import rdflib
 
 from benchmarks.history import EX, GROUP, group
 from sensorstream.history.asking.checked_question import AtInstant, Interval
@@ -75,36 +73,6 @@ def _quad(each: Ended) -> ox.Quad:
     return ox.Quad(subject_to_oxigraph(subject), ox.NamedNode(predicate), to_oxigraph(value))
 
 
-class RdfLib:
-    """A graph of rdflib."""
-
-    name = "rdflib"
-
-    def __init__(self, individuals: int) -> None:
-        self._said = list(statements(individuals))
-        self._graphs: dict[Time, rdflib.Graph] = {}
-
-    def answer(self, text: str, sql: str, time: Time) -> Rows:
-        """The answer to a question."""
-        if time not in self._graphs:
-            self._graphs[time] = graph = rdflib.Graph()
-            for each in self._said:
-                if _held(each, time):
-                    graph.add(_triple(each))
-        found: Iterable[Any] = self._graphs[time].query(_PREFIX + text)
-        return [tuple("" if each is None else str(each) for each in row) for row in found]
-
-
-def _triple(each: Ended) -> Any:
-    subject, predicate, value = each.triple
-    end: Any = (
-        rdflib.Literal(value.lexical, datatype=value.datatype, normalize=False)
-        if isinstance(value, Literal)
-        else rdflib.URIRef(value)
-    )
-    return rdflib.URIRef(subject), rdflib.URIRef(predicate), end
-
-
 class DuckDB:
     """A table of DuckDB, asked in SQL."""
 
@@ -122,6 +90,8 @@ class DuckDB:
                 "valid_to": [each.valid_to for each in said],
             }
         )
+        import duckdb
+
         self._connection = duckdb.connect()
         self._connection.register("given", table)
         self._connection.execute("create table said as from given")

@@ -2,8 +2,7 @@
 
 Sixteen clients first send as fast as the server made by ``init`` answers; then, for the time
 given, they send at half that rate, while questions and continuous queries run. The memory of the
-server's processes and of PostgreSQL's must stay flat. The figures go to stdout, the lines to
-``docs/images/lasting.png``.
+server's processes and of PostgreSQL's must stay flat.
 """
 
 from __future__ import annotations
@@ -27,7 +26,6 @@ from benchmarks.hostile import serving
 from sensorstream.cli.simulation.tracker_messages import tracker_messages
 
 CLIENTS: Final = 16
-PLOT: Final = Path(__file__).parent.parent / "docs" / "images" / "lasting.png"
 _XML: Final = {"content-type": "application/xml"}
 _SPARQL: Final = {"content-type": "application/sparql-query"}
 _QUESTION: Final = "SELECT ?c (COUNT(*) AS ?n) { ?s a ?c } GROUP BY ?c"
@@ -126,26 +124,8 @@ def _private(process: psutil.Process) -> float:
     return 0.0
 
 
-def draw(taken: Sequence[Sample]) -> None:
-    """Draw the lines."""
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(8, 4), layout="constrained")
-    axes = figure.subplots()
-    minutes = [each.seconds / 60 for each in taken]
-    axes.plot(minutes, [each.server for each in taken], label="the server with its reasoner")
-    axes.plot(minutes, [each.postgres for each in taken], label="PostgreSQL")
-    axes.set_xlabel("minutes")
-    axes.set_ylabel("MB")
-    axes.set_ylim(bottom=0)
-    axes.set_title(f"Memory at half load, {taken[-1].messages} messages")
-    axes.legend()
-    PLOT.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(PLOT, dpi=100)
-
-
 def main(arguments: Sequence[str]) -> int:
-    """Measure, print, draw."""
+    """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--minutes", type=float, default=60.0)
     options = parser.parse_args(arguments)
@@ -159,15 +139,12 @@ def main(arguments: Sequence[str]) -> int:
             load.rate = load.sent / _FULL_LOAD / 2
             print(f"full load {2 * load.rate:.0f} messages/s, from now on {load.rate:.0f}")
             print(f"{'seconds':>10}{'messages':>12}{'server MB':>12}{'PostgreSQL MB':>16}")
-            taken = []
             for each in samples(load, options.minutes):
-                taken.append(each)
                 print(
                     f"{each.seconds:10.0f}{each.messages:12}{each.server:12.1f}"
                     f"{each.postgres:16.1f}",
                     flush=True,
                 )
-            draw(taken)
     return 0
 
 

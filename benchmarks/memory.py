@@ -2,8 +2,7 @@
 
 Run it with ``python -m benchmarks.memory [MESSAGES]``. One engine (plain profile) reads, maps and
 windows the messages and runs the rules on them. No identifier comes back once its bearer has
-left, so a dictionary that only grows anywhere in the engine shows as a rising line. The figures
-go to stdout, the line to ``docs/images/memory.png``.
+left, so a dictionary that only grows anywhere in the engine shows in the figures.
 """
 
 from __future__ import annotations
@@ -32,7 +31,6 @@ from sensorstream.settings.settings import (
 MESSAGES: Final = 10_000_000
 WINDOW: Final = 1000
 SAMPLES: Final = 500
-PLOT: Final = Path(__file__).parent.parent / "docs" / "images" / "memory.png"
 _KNOWN: Final = 500
 _MESSAGE: Final = b"""\
 <Message><Event id='%d'><Tracker type='FaceTracker'><TimeStamp value='%d'/>\
@@ -123,28 +121,10 @@ def summary(samples: list[Sample]) -> str:
     )
 
 
-def plot(samples: list[Sample], path: Path) -> None:
-    """Draw resident memory over messages."""
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(8, 3.5), layout="constrained")
-    axes = figure.subplots()
-    axes.plot([s.messages / 1e6 for s in samples], [s.megabytes for s in samples], linewidth=1)
-    axes.set_ylim(0, 1.4 * max(s.megabytes for s in samples))
-    axes.set_xlabel("million messages")
-    axes.set_ylabel("resident memory (MB)")
-    axes.set_title(f"One engine, plain profile, sliding window of {WINDOW} individuals")
-    axes.grid(alpha=0.3)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(path, dpi=120)
-
-
-def run(count: int = MESSAGES, path: Path = PLOT) -> list[Sample]:
-    """Measure, print and plot."""
+def run(count: int = MESSAGES) -> list[Sample]:
+    """Measure and print."""
     samples = measure(count)
     print(summary(samples))
-    plot(samples, path)
-    print(f"plot: {path}")
     return samples
 
 

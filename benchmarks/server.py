@@ -34,7 +34,7 @@ from urllib.request import urlopen
 
 import psutil
 
-from benchmarks.earlier import ROOT
+from benchmarks import ROOT
 from sensorstream.cli.simulation.tracker_messages import tracker_messages
 
 WARM: Final = 1500

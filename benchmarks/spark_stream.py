@@ -37,7 +37,7 @@ from urllib.request import Request, urlopen
 import numpy as np
 import psutil
 
-from benchmarks.earlier import ROOT
+from benchmarks import ROOT
 from benchmarks.scale import FILE
 from benchmarks.server import serving
 from sensorstream.app.control.rule_exchange import Exchange

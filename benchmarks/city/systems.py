@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Sequence
-from typing import Any, Final, Protocol
+from typing import Final
 
 import pyoxigraph as ox
 
@@ -19,21 +19,6 @@ from sensorstream.streams.query_report import Report
 
 RANGE: Final = 3
 _WINDOW: Final = ox.NamedNode("urn:window")
-
-
-class System(Protocol):
-    """Takes graphs in; ``rows`` counts what it has given out."""
-
-    rows: int
-
-    def push(self, events: Iterable[Any]) -> None:
-        """Graphs happen."""
-
-    def result(self) -> int:
-        """How many rows the whole result has now."""
-
-    def prepared(self, events: Iterable[StreamEvent]) -> list[Any]:
-        """Events as this system takes them in; not part of what is measured."""
 
 
 class Network:
@@ -103,7 +88,7 @@ class Asked:
         return sum(1 for _ in solutions)
 
 
-def _quads(triples: Iterable[Triple], graph: Any) -> list[ox.Quad]:
+def _quads(triples: Iterable[Triple], graph: ox.NamedNode | ox.DefaultGraph) -> list[ox.Quad]:
     return [
         ox.Quad(subject_to_oxigraph(s), ox.NamedNode(p), to_oxigraph(o), graph)
         for s, p, o in triples

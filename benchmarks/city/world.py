@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Final
 
+from benchmarks import ROOT
 from examples.citybench.prepare import CITY, SAO, SERVICE, SSN
 from sensorstream.model import rdf, xsd
 from sensorstream.model.terms import IRI, Literal, Triple
 from sensorstream.streams.event_lines import SECOND
 from sensorstream.streams.processor import StreamEvent
 
-EXAMPLES: Final = Path(__file__).parents[2] / "examples" / "citybench"
+EXAMPLES: Final = ROOT / "examples" / "citybench"
 TRIPLES: Final = 100_000
 GRAPH: Final = 15
 
@@ -104,32 +104,3 @@ def plain(name: str, window: str) -> str:
     for local in ("road1", "road2", "road", "weather"):
         text = text.replace(f"WINDOW ses:{local} ", f"GRAPH <{window}> ")
     return text
-
-
-def of_another_road(name: str, number: int) -> str:
-    """The query about the first road, and a road that no graph speaks of instead of the second."""
-    return continuous(name).replace(_ROADS[1], _other_road(number))
-
-
-def of_other_roads(name: str, number: int) -> str:
-    """The query about two roads that no graph speaks of."""
-    return of_another_road(name, number).replace(_ROADS[0], _other_road(number + 1))
-
-
-def of_one_road(seconds: int, *, average: bool) -> str:
-    """A query whose change with each graph does not depend on the length of the window."""
-    selected = "(AVG(?v) AS ?average) (COUNT(*) AS ?number)" if average else "?observation ?v"
-    return f"""PREFIX ssn: <{SSN}>
-PREFIX sao: <{SAO}>
-PREFIX ct: <{CITY}>
-PREFIX ses: <{SERVICE}>
-REGISTER ISTREAM one AS
-SELECT {selected}
-FROM NAMED WINDOW ses:recent [RANGE PT{seconds}S]
-WHERE {{
-  ?p a ct:CongestionLevel .
-  WINDOW ses:recent {{
-    ?observation a ssn:Observation ; ssn:observedProperty ?p ; sao:hasValue ?v ;
-      ssn:observedBy ses:{_ROADS[0]} .
-  }}
-}}"""

@@ -1,1 +1,1 @@
-"""Rule sets on the Lehigh University Benchmark, beside other engines."""
+"""The Lehigh University Benchmark: departments, queries, rules."""

