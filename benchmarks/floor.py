@@ -37,10 +37,11 @@ _VALUES: Final = (
 def ways() -> dict[str, Callable[[bytes], object]]:
     """What is done with a message, by name."""
     machine = build_machine(read_deployment(deployment("plain", SLIDING, _SIZE)), time.perf_counter)
-    return {"floor": _floor(), "mapping": _mapping(machine), "engine": _engine(machine)}
+    return {"floor": floor(_SIZE), "mapping": _mapping(machine), "engine": _engine(machine)}
 
 
-def _floor() -> Callable[[bytes], object]:
+def floor(size: int) -> Callable[[bytes], object]:
+    """What takes a message in: it keeps the values of so many individuals."""
     find: Any = etree.XPath(_TRACKER)
     values: list[Any] = [etree.XPath(each, smart_strings=False) for each in _VALUES]
     held: dict[str, list[str]] = {}
@@ -49,7 +50,7 @@ def _floor() -> Callable[[bytes], object]:
         for tracker in find(etree.fromstring(content)):
             said = [value(tracker)[0] for value in values]
             held[said[0]] = said
-            if len(held) > _SIZE:
+            if len(held) > size:
                 del held[next(iter(held))]
 
     return take

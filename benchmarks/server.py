@@ -24,7 +24,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Awaitable, Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from statistics import median
@@ -100,24 +100,25 @@ class Server:
         self.host, self.port = parts.hostname, parts.port
         self.messages = tracker_messages()
         self._process = process
-        self._postgres = next(
+        self._postgres = [
             each
             for each in psutil.process_iter(["cmdline"])
             if any(str(folder) in part for part in each.info["cmdline"] or ())
             and "postgres" in each.name()
-        )
+        ][:1]
 
     def spent(self) -> Spent:
         """What it has spent since its start."""
         threads = self._process.threads()
         http = sum(t.user_time + t.system_time for t in threads if t.id == self._process.pid)
         every = sum(t.user_time + t.system_time for t in threads)
-        with urlopen(f"{self.url}/metrics") as answer:
-            engine = sum(map(float, _FULL_PHASES.findall(answer.read().decode())))
-        postgres = 0.0
-        for each in (self._postgres, *self._postgres.children(recursive=True)):
-            times = each.cpu_times()
-            postgres += times.user + times.system
+        engine = postgres = 0.0
+        for database in self._postgres:
+            with urlopen(f"{self.url}/metrics") as answer:
+                engine = sum(map(float, _FULL_PHASES.findall(answer.read().decode())))
+            for each in (database, *database.children(recursive=True)):
+                times = each.cpu_times()
+                postgres += times.user + times.system
         return Spent(http, engine, every - http - engine, postgres)
 
 
@@ -237,8 +238,17 @@ def serving(folder: Path, package: Path) -> Iterator[Server]:
         env=environment,
         cwd=package,
     )
+    command = [*cli, "serve", "-c", str(folder / "sensorstream.toml"), "--port", "0"]
+    with _running(command, folder, environment, package) as server:
+        yield server
+
+
+@contextmanager
+def _running(
+    command: Sequence[str], folder: Path, environment: dict[str, str], package: Path
+) -> Iterator[Server]:
     with subprocess.Popen(
-        [*cli, "serve", "-c", str(folder / "sensorstream.toml"), "--port", "0"],
+        command,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         text=True,
@@ -253,6 +263,12 @@ def serving(folder: Path, package: Path) -> Iterator[Server]:
         finally:
             process.terminate()
             process.wait()
+
+
+def _floor(folder: Path) -> AbstractContextManager[Server]:
+    """The floor, with its journal on the same disk."""
+    command = [sys.executable, "-m", "benchmarks.server_floor", str(folder)]
+    return _running(command, folder, dict(os.environ), ROOT)
 
 
 async def _turn(server: Server, way: Sending, seconds: float, track: Track) -> None:
@@ -290,19 +306,21 @@ async def _measure(
                 f"{track.percentile(0.99):8.1f} "
                 + " ".join(f"{each:8.0f}" for each in (*parts, sum(parts)))
             )
-        if len(tracks) == 2:
-            before, after = tracks.values()
-            print(
-                f"{'':38} {'ratio':7} {after.rate / before.rate:8.2f} "
-                f"{median(after.waits) / median(before.waits):8.2f} "
-                f"{after.percentile(0.99) / before.percentile(0.99):8.2f}"
-            )
+            if (before := tracks.get("before")) and name == "now":
+                print(
+                    f"{'':38} {'ratio':7} {track.rate / before.rate:8.2f} "
+                    f"{median(track.waits) / median(before.waits):8.2f} "
+                    f"{track.percentile(0.99) / before.percentile(0.99):8.2f}"
+                )
+            if (least := tracks.get("floor")) is not None and track is not least:
+                print(f"{'':38} {'share':7} {track.rate / least.rate:8.2f}")
 
 
 def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--before", type=Path, help="a folder with another version's files")
+    parser.add_argument("--floor", action="store_true", help="beside benchmarks.server_floor")
     parser.add_argument("--turns", type=int, default=5, help="turns of each server and way")
     parser.add_argument("--seconds", type=float, default=3.0, help="the length of a turn")
     parser.add_argument("--ways", nargs="*", default=[], help="parts of the names of ways")
@@ -314,6 +332,8 @@ def main() -> None:
             name: stack.enter_context(serving(Path(folder) / name, package.absolute()))
             for name, package in packages.items()
         }
+        if options.floor:
+            servers = {"floor": stack.enter_context(_floor(Path(folder) / "floor")), **servers}
         asyncio.run(_measure(servers, ways, options.turns, options.seconds))
 
 

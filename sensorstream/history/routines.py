@@ -8,7 +8,7 @@ session has those of its own version. Their text is ``persistent/effects.sql``.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from operator import itemgetter
 from typing import Final
 
@@ -69,7 +69,7 @@ def make_routines(cursor: extensions.cursor) -> None:
     cursor.execute((bundled("persistent") / _SCRIPT).read_text("utf-8").format_map(_SHARED))
 
 
-def append_entries(cursor: extensions.cursor, rows: Sequence[Row]) -> None:
+def append_entries(cursor: extensions.cursor, rows: Iterable[Row]) -> None:
     """Write entries to the journal: rows of :data:`.MESSAGES`."""
     _call(cursor, "append_entries", MESSAGES.arrays(rows))
 

@@ -42,7 +42,7 @@ from sensorstream.history.effects_writer import (
 from sensorstream.history.journal_rows import journal_rows, record_of
 from sensorstream.history.migrations import migrate
 from sensorstream.history.routines import append_entries, make_routines
-from sensorstream.history.store_rows import MESSAGES, message_rows
+from sensorstream.history.store_rows import message_rows
 from sensorstream.journal.records import Effects, OntologyVersion, Record
 from sensorstream.model.events import Ended, Message
 from sensorstream.model.timeline import Instant, Timeline
@@ -51,10 +51,6 @@ _CHECKPOINTS: Final = 2
 """The number of checkpoints that are kept."""
 _LATEST: Final = 1000
 """The number of entries among which the latest arrival is searched."""
-_FEW: Final = 64
-"""Entries above which COPY is used: it costs two round trips of its own, and less for each."""
-_FEW_BYTES: Final = 1_048_576
-"""The approximate most bytes of content in a statement."""
 
 
 _IS_WHOLE: Final = """
@@ -131,14 +127,8 @@ class PostgresStore(AbstractContextManager["PostgresStore"]):
         self.close()
 
     def append(self, records: Sequence[Record]) -> None:
-        rows = list(message_rows(records))
-        many = len(rows) > _FEW or sum(len(each.message.content) for each in records) > _FEW_BYTES
-        begin = pipelined if many else single
-        with translating_writes("cannot write the journal"), begin(self._journal) as cursor:
-            if many:
-                MESSAGES.copy(cursor, rows)
-            else:
-                append_entries(cursor, rows)
+        with translating_writes("cannot write the journal"), single(self._journal) as cursor:
+            append_entries(cursor, message_rows(records))
 
     def commit(self, effects: Effects, standings: Standings | None = None) -> bool:
         """See :meth:`.Store.commit`.

@@ -58,10 +58,7 @@ class Network:
     def dispatcher(self, index: Watched) -> Dispatcher:
         found = self._dispatchers.get(id(index))
         if found is None:
-            found = self._dispatchers[id(index)] = (
-                index,
-                Dispatcher(index, self.wake, self.load),
-            )
+            found = self._dispatchers[id(index)] = index, Dispatcher(index, self.wake, self.load)
         return found[1]
 
     def share(self, key: Hashable, make: Callable[[], Node]) -> Node:
@@ -137,6 +134,11 @@ class Network:
         idle = [key for key, (_, dispatcher) in self._dispatchers.items() if dispatcher.idle]
         for key in idle:
             self._dispatchers.pop(key)[1].close()
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether no operator has anything to take in."""
+        return not self._queue
 
     def settle(self) -> None:
         """End an instant: every operator concerned takes in what has changed below it."""

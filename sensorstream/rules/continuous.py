@@ -279,15 +279,18 @@ class ConditionEvaluator:
 
     def _read(self, rows: int) -> None:
         """Settle the network, and count rows as read."""
-        start = self._limits.counter()
+        # Most rules wait for what no message brings: then there is nothing to measure, and the
+        # processor time of a thread takes the system to tell.
+        start = None if self._network.is_settled else self._limits.counter()
         self.settle()
         self._charge(rows, start)
 
-    def _charge(self, rows: int, start: float) -> None:
-        """Count an answer that was asked for at ``start``."""
+    def _charge(self, rows: int, start: float | None) -> None:
+        """Count an answer that was asked for at ``start``; None: it took no time."""
         limits = self._limits
         self._rows += rows
-        self._seconds += limits.counter() - start
+        if start is not None:
+            self._seconds += limits.counter() - start
         if self.lifted:
             return
         if limits.rows is not None and self._rows > limits.rows:

@@ -11,7 +11,6 @@ import re
 import secrets
 import zlib
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from time import perf_counter
 from typing import Final, TypeAlias
 
@@ -19,16 +18,22 @@ from anyio import move_on_after
 from prometheus_client import CollectorRegistry, Gauge, Histogram
 from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
-from starlette.requests import ClientDisconnect, Request
-from starlette.responses import Response
+from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 from sensorstream.app.application import Application
 from sensorstream.app.questions.mirrored_window import ANSWERED_OF, StoredBatch
 from sensorstream.errors import SensorStreamError
 from sensorstream.logs import concerning, trace_facts
 from sensorstream.server.access_rules import OPERATIONS, Guard, named
-from sensorstream.server.addresses import EVERY, KnownSites, SharedAnswers, check_origins
+from sensorstream.server.addresses import (
+    EVERY,
+    KnownSites,
+    SharedAnswers,
+    check_origins,
+    with_mapped,
+)
 from sensorstream.server.problems import http_problem, refusal, respond, unexpected
 from sensorstream.server.rest.messages_routes import take
 
@@ -251,7 +256,7 @@ _SOURCE: Final = re.compile(rb"(?:source=([\w.-]{1,200}))?")
 _UNUSUAL: Final = frozenset(
     {b"content-encoding", b"transfer-encoding", b"expect", b"upgrade", b"origin"}
 )
-_FORWARDED: Final = frozenset({b"x-forwarded-for", b"x-forwarded-proto"})
+_FORWARDED: Final = b"x-forwarded-for"
 _LOG: Final = logging.getLogger(__name__)
 Header: TypeAlias = tuple[bytes, bytes]
 
@@ -282,7 +287,9 @@ class Door:
         readers = check_origins(told.read_origins, "server.read_origins", EVERY)
         self._sites = KnownSites(host, told.names, origins, readers)
         self._guard = Guard(application.access)
-        self._unusual = _UNUSUAL | (_FORWARDED if application.settings.http.proxies else set())
+        # uvicorn's reading of who is behind a proxy, of which only the routes have a use otherwise.
+        trusted = with_mapped(application.settings.http.proxies)
+        self._proxies = ProxyHeadersMiddleware(self, trusted).trusted_hosts  # type: ignore[arg-type]
         shared = bool(origins or readers)
         self._within = (
             SharedAnswers(self._let_in, origins, readers, _EXPOSED) if shared else self._let_in
@@ -338,15 +345,19 @@ class Door:
             (method, path) != (b"POST", b"/messages")
             or found is None
             or len(fields) < len(headers)
-            or not self._unusual.isdisjoint(fields)
+            or not _UNUSUAL.isdisjoint(fields)
             or not (length := fields.get(b"content-length", b"")).isdigit()
             or int(length) > self._largest
             or not self._sites.is_ours(fields.get(b"host", b"").decode("latin-1"))
             or (user := self._guard.sender(fields.get(b"authorization"))) is None
         ):
             return None
-        told = {"type": "http", "headers": headers, "client": client, "query_string": query}
-        return {**told, "user": user, "facts": self.facts(fields), "begun": self._answers.begin()}
+        if client is not None and client[0] in self._proxies and _FORWARDED in fields:
+            told = self._proxies.get_trusted_client_address(fields[_FORWARDED].decode("latin-1"))
+            client = told if told[0] else client
+        source, facts = (found[1] or b"rest").decode(), self.facts(fields)
+        message = {"type": "http", "headers": headers, "client": client, "user": user}
+        return {**message, "source": source, "facts": facts, "begun": self._answers.begin()}
 
     def leave(self, message: Scope) -> None:
         """Count a plain message whose client has left before its body was here."""
@@ -357,7 +368,9 @@ class Door:
         facts = message["facts"]
         with concerning(**facts, **named(message["user"])):
             try:
-                response = await self._taken(Request(message), body)
+                response = await take(self._application, Request(message), message["source"], body)
+            except (SensorStreamError, HTTPException) as error:
+                response = refusal(error)
             except Exception:
                 _LOG.exception("internal error: a message could not be taken in")
                 response = respond(unexpected(), _CLOSE)
@@ -372,21 +385,4 @@ class Door:
         except HTTPException as error:
             await refusal(error)(scope, receive, send)
         else:
-            await self._guard.let_in(self._answer, scope, receive, send)
-
-    async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Let the routes answer, but a message without FastAPI, whose part would be the largest."""
-        plain = _SOURCE.fullmatch(scope["query_string"])
-        if plain is None or (scope["method"], scope["path"]) != ("POST", "/messages"):
-            await self._routes(scope, receive, send)
-            return
-        with suppress(ClientDisconnect):
-            await (await self._taken(Request(scope, receive)))(scope, receive, send)
-
-    async def _taken(self, request: Request, body: bytes | None = None) -> Response:
-        found = _SOURCE.fullmatch(request.scope["query_string"])
-        source = ((found and found[1]) or b"rest").decode()
-        try:
-            return await take(self._application, request, source, body)
-        except (SensorStreamError, HTTPException) as error:
-            return refusal(error)
+            await self._guard.let_in(self._routes, scope, receive, send)

@@ -229,6 +229,8 @@ class Guarded(HttpToolsProtocol):
         super().__init__(config, *args, **named)
         self._connections: Connections = config.connections
         self._door: Door | None = config.door
+        # Not whether the logger has a handler, as uvicorn asks: no line below its level is made.
+        self.access_log = config.access_log
         self._phase = _Phase.HEAD
         self._since = 0.0
         self._raw = 0  # bytes received in this phase

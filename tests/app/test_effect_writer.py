@@ -7,6 +7,7 @@ from threading import Event
 import pytest
 
 from sensorstream.app.control.wiring import Deployment
+from sensorstream.app.life import entry_queue
 from sensorstream.app.life.entry_queue import MessageSender
 from sensorstream.cli.simulation.tracker_messages import tracker_messages
 from sensorstream.errors import HistoryError, Unavailable
@@ -59,6 +60,24 @@ def test_the_engine_goes_on_while_effects_are_stored_and_nobody_is_answered_befo
         assert not second.done()
         store.stored.set()
         assert first.result(300).status is second.result(300).status is Status.ACCEPTED
+
+
+def test_the_next_group_is_journalled_while_the_engine_is_at_the_one_before(
+    deployment: Deployment, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(entry_queue, "_GROUP", 2)
+    store = Held()
+    contents = [bytes(each) for each in tracker_messages(7)]
+    with running(deployment, store) as run:
+        with run.pipeline.lock:
+            taken = [run.pipeline.submit(each, "hall") for each in contents]
+            store.let.set()
+            eventually(lambda: len(store.records) > 2)
+            assert run.engine.now is None
+            assert not any(each.done() for each in taken)
+        assert {each.result(300).status for each in taken} == {Status.ACCEPTED}
+    assert [each.message.content for each in store.records] == contents
+    assert [each.seq for each in store.records] == [*range(1, 8)]
 
 
 @pytest.mark.parametrize("kind", ["heavy", "change"])

@@ -131,8 +131,8 @@ def test_what_waits_is_refused_at_the_end_whether_it_is_light_heavy_or_a_change(
     for each in left:
         queue.put(each)
     reader = queue.read(lambda: 1)
-    queue.turn_all_away()
-    for each in (found, *left):
+    queue.turn_all_away(RuntimeError("broken"))
+    for each in (light, found, *left):
         assert isinstance(each.future.exception(0), Unavailable)
     assert isinstance(reader.exception(0), Unavailable)
     assert len(queue) == 0

@@ -8,6 +8,7 @@ from threading import Event
 import pytest
 
 from sensorstream.app.control.wiring import Deployment
+from sensorstream.app.life import entry_queue
 from sensorstream.cli.simulation.tracker_messages import tracker_messages
 from sensorstream.errors import HistoryError, RepeatedMessage, Unstorable
 from sensorstream.journal.records import Record
@@ -55,9 +56,12 @@ class Picky(MemoryStore):
         super().save_checkpoint(seq, state)
 
 
+@pytest.mark.parametrize("size", [2, 100])
 def test_one_message_that_the_journal_can_never_hold_is_refused_and_no_other(
-    deployment: Deployment,
+    deployment: Deployment, monkeypatch: pytest.MonkeyPatch, size: int
 ) -> None:
+    # With small groups it is journalled while the engine is at others.
+    monkeypatch.setattr(entry_queue, "_GROUP", size)
     messages = [bytes(each) for each in tracker_messages(8)]
     gate = Event()
     with running(deployment, Picky()) as run:

@@ -260,6 +260,8 @@ class EntryQueue:
         self._readers: deque[tuple[Callable[[], Any], Future[Any]]] = deque()
         # An entry that needs its own group, found while a group was collected: it is next.
         self._next: WaitingEntry | None = None
+        # All that were taken and are not answered yet, and some that are.
+        self._taken: list[WaitingEntry] = []
         self._gate = Condition()
         # Recent seconds of a message in a group; and when there were several senders last.
         self._pace = 0.0
@@ -285,10 +287,11 @@ class EntryQueue:
         """Whether somebody waits to read, or no light message waits."""
         return bool(self._readers) or not self._light
 
-    @property
-    def has_light_group(self) -> bool:
-        """Whether a group of light messages is to be taken next, before all else."""
-        return self._light > 0 and self._next is None and not (self._readers or self.closed)
+    def ahead(self) -> list[WaitingEntry]:
+        """The group of light messages that is taken next, before all else; empty: there is none."""
+        with self._gate:
+            last = self._next or self._readers or self.closed or self._is_heavy_due
+            return [] if last else self._take_light()
 
     def put(self, waiting: WaitingEntry) -> None:
         """Let an entry wait for its turn.
@@ -322,6 +325,7 @@ class EntryQueue:
         """The next group of messages; empty when a reader or the clock is due, None at the end.
         ``due_in`` gives the seconds until the clock is due; None: it never is.
         """
+        self._taken = [each for each in self._taken if not each.future.done()]
         with self._gate:
             if not (self._light or self._is_heavy_due or self._readers or self.closed):
                 self._gate.wait(self._nap(due_in))
@@ -371,18 +375,17 @@ class EntryQueue:
             _, future = self._readers.popleft()
             future.set_exception(Unavailable("the server is stopping or broken: ask again later"))
 
-    def turn_all_away(self) -> None:
-        """Close, and refuse all that waits."""
+    def turn_all_away(self, error: BaseException) -> None:
+        """Close, and refuse all that waits, or was taken and is not answered."""
         self.close()
         self.turn_away_readers()
-        alone = self.alone()
-        left = [] if alone is None else [alone]
+        self._next = None
+        for waiting in self._taken:
+            if not waiting.future.done():
+                waiting.end(Unavailable(f"it could not be processed: {error}"))
+        told = "the server stopped after an error: send it again later"
         while self._waiting:
-            left.append(self._waiting.take(heavy=not self._light))
-        for waiting in left:
-            waiting.future.set_exception(
-                Unavailable("the server stopped after an error: send it again later")
-            )
+            self._waiting.take(heavy=not self._light).end(Unavailable(told))
 
     @property
     def _light(self) -> int:
@@ -420,6 +423,7 @@ class EntryQueue:
         return group
 
     def _messages_of(self, first: WaitingEntry) -> list[WaitingEntry]:
+        self._taken.append(first)
         if isinstance(first.entry, TakeMessage):
             return [first]
         self._next = first

@@ -1,8 +1,8 @@
 """The one thread that owns the engine: journal first, then the engine, then the effects.
 
 Messages that arrive while a group is processed form the next group, so the cost of making them
-durable is shared, and a single message is processed at once. While the effects of a group are
-stored, by a second thread, the engine goes on with the next one if it is there.
+durable is shared, and a single message is processed at once. While the engine is at a group, other
+threads store the effects of the one before it and journal the next one, if it is there.
 """
 
 from __future__ import annotations
@@ -111,6 +111,8 @@ class Pipeline:
         self._ask_at = 0
         self._arrival = Arrival(clock, store.timeline, store.last_arrival())
         self._queue = EntryQueue(limits)
+        # The group that is being journalled while the engine is at the one before it.
+        self._ahead: Sequence[WaitingEntry] = ()
         self.sources: set[str] = set()
         """Names of sources of messages, for notes on queries; not all, where there are many."""
         self._store = Durable(store, out.reopen)
@@ -295,11 +297,15 @@ class Pipeline:
     def _run(self) -> None:
         queue, taken = self._queue, 0
         try:
-            while (group := queue.take(self._due_in)) is not None:
+            while (group := self._ahead or queue.take(self._due_in)) is not None:
+                self._ahead = ()
                 if group:
                     begun = time.perf_counter()
                     self._work_new(group)
                     queue.worked(group, time.perf_counter() - begun)
+                    taken += sum(each.size for each in group)
+                if self._ahead:
+                    continue
                 alone = queue.alone()
                 if alone is not None:
                     begun = time.perf_counter()
@@ -309,22 +315,18 @@ class Pipeline:
                     self._tick()
                 if self._elsewhere is not None:
                     self._pass_time(self._elsewhere)
-                taken += sum(each.size for each in group)
                 if queue.rests:
                     self._effects.settle()
                     if taken > _MUCH:
-                        group, taken = [], 0
+                        group, taken = (), 0
                         give_back()
                 queue.let_read()
             self._effects.finish()
         except BaseException as error:
             _LOG.critical("the pipeline stopped: %s", error, exc_info=error)
             self.failure = error
-            self._effects.give_up(error)
-            for waiting, _ in self._journal.take_refused():
-                waiting.end(Unavailable(f"it could not be processed: {error}"))
             self._in_work.attend("the pipeline has stopped")
-            queue.turn_all_away()
+            queue.turn_all_away(error)
 
     def _due_in(self) -> float | None:
         """Seconds until the clock is to be read again; None: nothing is due."""
@@ -336,80 +338,79 @@ class Pipeline:
 
     def _work_new(self, group: Sequence[WaitingEntry]) -> None:
         """Do :meth:`_work` for those messages that are not in the journal yet."""
-        try:
-            if group[0].heavy:
-                # No other sender's answer waits for it.
-                self._effects.settle()
-            known = self._journal.known(group)
-        except BaseException as error:
-            for waiting in group:
-                waiting.future.set_exception(Unavailable(f"it could not be processed: {error}"))
-            raise
+        if group[0].heavy:
+            # No other sender's answer waits for it.
+            self._effects.settle()
+        known = self._journal.known(group)
         new: list[WaitingEntry] = []
         again: list[WaitingEntry] = []
         for waiting in group:
             (again if waiting.repeated and waiting.origin in known else new).append(waiting)
             known.add(waiting.origin)
-        try:
-            if new:
-                self._work(new)
-            if again:
-                # The sender of a repeated message reads its first outcome.
-                self._effects.settle()
-        except BaseException as error:
-            for waiting in again:
-                waiting.future.set_exception(Unavailable(f"it could not be processed: {error}"))
-            raise
+        if new:
+            self._work(new)
+        if again:
+            # The sender of a repeated message reads its first outcome.
+            self._effects.settle()
         for waiting in again:
             waiting.future.set_exception(RepeatedMessage("it is in the journal already"))
 
     def _work(self, group: Sequence[WaitingEntry]) -> None:
         """Write entries of any kind to the journal, apply them, store their effects, answer."""
         begun = time.perf_counter()
-        try:
-            records, group = self._journal.append(group)
-            if self._traces is not None:
-                for record, waiting in zip(records, group, strict=True):
-                    self._traces.begin(record, waiting, begun)
-            for waiting in group:
-                if isinstance(waiting.entry, TakeMessage):
-                    self._metrics.queue.observe(begun - waiting.since, waiting.exemplar)
-            if not self.applies:
-                self._leave(records, group)
-                self._tell_refused()
-                return
-            if not group:
-                self._tell_refused()
-                return
+        records, group = self._journal.append(group)
+        if self._traces is not None:
             for record, waiting in zip(records, group, strict=True):
-                if waiting.early:
-                    waiting.end(Outcome(record.message, Status.JOURNALLED))
-            outcomes = []
-            for record, waiting in zip(records, group, strict=True):
-                with self.lock:
-                    # A fault leaves it there: the next start then knows what was in work.
-                    self._in_work.begin(record)
-                    with concerning(**{**waiting.facts, **facts_of(record.message)}):
-                        outcomes.append(waiting.entry.apply(self._target, record, _NONE))
-                    if self._traces is not None:
-                        self._traces.applied(waiting, outcomes[-1], self._in_work.seconds)
-                    self._stops += stops_of(self._target, record.seq)
-                    self._queue.applied(waiting, self._in_work.seconds)
-                self._effects.settle_if_stored()
-            self._in_work.end()
-            self._effects.settle()
-            beside = self._goes_on(group)
-            self._effects.begin(records, group, outcomes, beside=beside)
-        except BaseException as error:
-            for waiting in group:
-                waiting.end(Unavailable(f"it could not be processed: {error}"))
-            raise
+                self._traces.begin(record, waiting, begun)
+        for waiting in group:
+            if isinstance(waiting.entry, TakeMessage):
+                self._metrics.queue.observe(begun - waiting.since, waiting.exemplar)
+        if not (self.applies and group):
+            self._leave(records, group)
+            self._tell_refused()
+            return
+        for record, waiting in zip(records, group, strict=True):
+            if waiting.early:
+                waiting.end(Outcome(record.message, Status.JOURNALLED))
+        if len(self._queue) >= len(group):
+            self._look_ahead(group)
+        outcomes = []
+        for record, waiting in zip(records, group, strict=True):
+            with self.lock:
+                # A fault leaves it there: the next start then knows what was in work.
+                self._in_work.begin(record)
+                with concerning(**{**waiting.facts, **facts_of(record.message)}):
+                    outcomes.append(waiting.entry.apply(self._target, record, _NONE))
+                if self._traces is not None:
+                    self._traces.applied(waiting, outcomes[-1], self._in_work.seconds)
+                self._stops += stops_of(self._target, record.seq)
+                self._queue.applied(waiting, self._in_work.seconds)
+            self._effects.settle_if_stored()
+        self._in_work.end()
+        self._effects.settle()
+        beside = bool(self._ahead or self._look_ahead(group)) and not (
+            self._stops or self._effects.is_checkpoint_due
+        )
+        self._effects.begin(records, group, outcomes, beside=beside)
         if not beside:
             self._effects.settle()
-        if self._stops:
+        if self._stops and not self._ahead:
             stops, self._stops = self._stops, []
             self._work([WaitingEntry(each) for each in stops])
         self._tell_refused()
+
+    def _look_ahead(self, group: Sequence[WaitingEntry]) -> bool:
+        """Begin to journal the next group, if nothing else is to be done before it."""
+        first = group[0]
+        if (
+            isinstance(first.entry, TakeMessage)
+            and not (first.heavy or self._stops or self._journal.refused)
+            and not self._effects.is_checkpoint_due
+        ):
+            self._ahead = self._queue.ahead()
+        if self._ahead and not any(waiting.repeated for waiting in self._ahead):
+            self._journal.begin(self._ahead)
+        return bool(self._ahead)
 
     def _leave(self, records: Sequence[Record], group: Sequence[WaitingEntry]) -> None:
         """Answer for entries that another process applies."""
@@ -427,12 +428,8 @@ class Pipeline:
                 self._traces.end(waiting, outcome)
 
     def _work_alone(self, waiting: WaitingEntry) -> None:
-        try:
-            # The check needs stored effects.
-            self._effects.settle()
-        except BaseException as error:
-            waiting.end(Unavailable(f"it could not be processed: {error}"))
-            raise
+        # The check needs stored effects.
+        self._effects.settle()
         try:
             with self.lock:
                 self._in_work.attend(f"an entry ({waiting.entry.kind}) has been checked")
@@ -466,7 +463,7 @@ class Pipeline:
 
     def _tell_refused(self) -> None:
         """Raise an alert for what the journal cannot hold, and answer its senders."""
-        refused = self._journal.take_refused()
+        refused, self._journal.refused = self._journal.refused, []
         if not refused:
             return
         text = refusal_text(refused)
@@ -478,14 +475,6 @@ class Pipeline:
             )
         for waiting, error in refused:
             waiting.end(error)
-
-    def _goes_on(self, group: Sequence[WaitingEntry]) -> bool:
-        """Whether the next group is begun before the effects of this one are stored."""
-        return (
-            self._queue.has_light_group
-            and not (self._stops or self._effects.is_checkpoint_due)
-            and not any(waiting.heavy or waiting.entry.costly for waiting in group)
-        )
 
 
 def failed(error: SensorStreamError) -> Future[Any]:

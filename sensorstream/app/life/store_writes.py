@@ -1,6 +1,7 @@
 """The writes of the pipeline, repeated until they arrive: the journal, effects, checkpoints.
 
-Effects are stored without a wait for the disk, and by a second thread if the first has other work.
+Effects are stored without a wait for the disk. They, and the next group of the journal, are written
+by other threads if the first has other work.
 Why nothing is lost or doubled by it: docs/decisions/004-effects-need-no-disk.md.
 """
 
@@ -99,26 +100,37 @@ class Durable(Attempts):
         self._unsure: list[Effects] = []
         # Those after them, and what Store.commit returns, until somebody has waited for it.
         self._storing: tuple[Effects, Future[bool]] | None = None
-        self._writer = ThreadPoolExecutor(1, thread_name_prefix="effects")
+        # The number of unsure effects before the write of a group that was begun, and this write.
+        self._entering: tuple[int, Future[None]] | None = None
+        self._writers = ThreadPoolExecutor(2, thread_name_prefix="store")
+
+    def enter(self, records: Sequence[Record]) -> None:
+        """Begin to write entries to the journal, by another thread; :meth:`append` waits for it."""
+        self._entering = len(self._unsure), self._writers.submit(self._store.append, records)
 
     def append(self, records: Sequence[Record]) -> None:
-        """Write entries to the journal.
+        """Write entries to the journal, or wait for them: nothing else is written meanwhile.
 
         Raises:
             Unstorable: a value of them can never be stored; none of them was written.
         """
 
         def append(again: bool) -> Unstorable | None:
-            if not again or self._store.last_seq() < records[-1].seq:
-                try:
-                    self._store.append(records)
-                except Unstorable as error:
-                    return error
-                self._unsure.clear()
+            sure, begun = self._entering or (len(self._unsure), None)
+            if again and self._store.last_seq() >= records[-1].seq:
+                return None
+            try:
+                self._store.append(records) if again or begun is None else begun.result()
+            except Unstorable as error:
+                return error
+            del self._unsure[:sure]
             return None
 
-        if (refused := self._surely(append)) is not None:
-            raise refused
+        try:
+            if (refused := self._surely(append)) is not None:
+                raise refused
+        finally:
+            self._entering = None
 
     def origins(self, asked: Collection[str], since: datetime | None = None) -> frozenset[str]:
         return self._surely(lambda _: self._store.origins(asked, since))
@@ -127,7 +139,7 @@ class Durable(Attempts):
         """Begin to store effects; ``beside``: by another thread. Wait for those before first."""
         assert self._storing is None
         if beside:
-            self._storing = effects, self._writer.submit(self._store.commit, effects)
+            self._storing = effects, self._writers.submit(self._store.commit, effects)
             return
         queued: Future[bool] = Future()
         try:
@@ -139,10 +151,8 @@ class Durable(Attempts):
     @property
     def is_stored(self) -> bool:
         """Whether :meth:`wait` would return at once."""
-        if self._storing is None:
-            return False
-        _, queued = self._storing
-        return queued.done() and queued.exception() is None
+        queued = self._storing and self._storing[1]
+        return queued is not None and queued.done() and queued.exception() is None
 
     def wait(self) -> bool:
         """Wait until the effects that were begun are stored: see :meth:`.Store.commit`."""
@@ -171,7 +181,7 @@ class Durable(Attempts):
 
     def close(self) -> None:
         """Close the store, when no other thread uses it any more."""
-        self._writer.shutdown()
+        self._writers.shutdown()
         self._store.close()
 
     def _surely(self, work: Callable[[bool], _Found]) -> _Found:
@@ -183,9 +193,11 @@ class Durable(Attempts):
                     self._repeat()
                 return work(again)
             except HistoryError:
-                if self._storing is not None:
-                    # Nobody closes the store while it is in use.
-                    wait_for([self._storing[1]])
+                # Nobody closes the store while it is in use.
+                under_way: list[Future[Any]] = [
+                    each[1] for each in (self._storing, self._entering) if each is not None
+                ]
+                wait_for(under_way)
                 raise
 
         return self.surely(attempt)
@@ -415,11 +427,7 @@ class EffectWriter:
         storing = self._storing
         if storing is None:
             return
-        try:
-            queued = self._store.wait()
-        except BaseException as error:
-            self.give_up(error)
-            raise
+        queued = self._store.wait()
         self._storing = None
         group, outcomes, effects = storing
         self.stored = effects.watermark
@@ -433,12 +441,6 @@ class EffectWriter:
             if self._out.traces is not None:
                 self._out.traces.end(waiting, outcome)
         self._tell(storing, queued)
-
-    def give_up(self, error: BaseException) -> None:
-        """Answer the entries whose effects may not be stored."""
-        storing, self._storing = self._storing, None
-        for waiting in () if storing is None else storing[0]:
-            waiting.end(Unavailable(f"it could not be processed: {error}"))
 
     def finish(self) -> None:
         self.settle()
@@ -490,7 +492,9 @@ class JournalWriter:
         self._clock = clock
         self._arrival = arrival
         self._keys_last = keys_last
-        self._refused: list[Refused] = []
+        self._begun: Sequence[Record] = ()
+        self.refused: list[Refused] = []
+        """The entries that the journal can never hold; who has told of them empties it."""
 
     def known(self, group: Iterable[WaitingEntry]) -> set[str]:
         """The origins that the journal has, of those messages that may have been sent before."""
@@ -501,33 +505,35 @@ class JournalWriter:
         since = self._clock.now() - self._keys_last
         return {*self._store.origins(origins - keys), *self._store.origins(keys, since)}
 
+    def begin(self, group: Sequence[WaitingEntry]) -> None:
+        """Begin to write the entries that :meth:`append` is called with next."""
+        self._begun = self._numbered(group)
+        self._store.enter(self._begun)
+
     def append(
         self, group: Sequence[WaitingEntry]
     ) -> tuple[Sequence[Record], Sequence[WaitingEntry]]:
         """Write entries to the journal; those that it can never hold are kept aside."""
-        now, arrival = self._clock.now(), self._arrival.now()
-        last = self.seq
-        records = [
-            new_record(waiting.entry, last := last + waiting.entry.numbers, now, arrival)
-            for waiting in group
-        ]
+        records, self._begun = self._begun or self._numbered(group), ()
         try:
             self._store.append(records)
         except Unstorable as error:
             if len(group) == 1:
-                self._refused.append((group[0], error))
+                self.refused.append((group[0], error))
                 return [], []
         else:
-            self.seq = last
+            self.seq = records[-1].seq
             return records, group
         # One bad entry does not keep the others out.
         parts = [self.append([waiting]) for waiting in group]
         return [r for records, _ in parts for r in records], [w for _, kept in parts for w in kept]
 
-    def take_refused(self) -> list[Refused]:
-        """The entries that the journal can never hold, since the last call."""
-        refused, self._refused = self._refused, []
-        return refused
+    def _numbered(self, group: Sequence[WaitingEntry]) -> Sequence[Record]:
+        now, arrival, last = self._clock.now(), self._arrival.now(), self.seq
+        return [
+            new_record(waiting.entry, last := last + waiting.entry.numbers, now, arrival)
+            for waiting in group
+        ]
 
 
 def refusal_text(refused: Sequence[Refused]) -> str:
