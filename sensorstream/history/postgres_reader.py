@@ -38,9 +38,7 @@ from sensorstream.errors import (
     UnknownAlert,
     UnknownMessage,
 )
-from sensorstream.history.database import limited, record, rows_of
-from sensorstream.history.incidents import ALERT, raised_alert
-from sensorstream.history.store_reader import (
+from sensorstream.history.asked_records import (
     COUNTED,
     EVERY,
     NOT_WHOLE,
@@ -57,6 +55,8 @@ from sensorstream.history.store_reader import (
     QuarantineChoice,
     Quarantined,
 )
+from sensorstream.history.database import limited, record, rows_of
+from sensorstream.history.incidents import ALERT, raised_alert
 from sensorstream.history.store_rows import decoded
 from sensorstream.history.tables import messages, progress
 from sensorstream.history.term_dictionary import TermKind, term_of

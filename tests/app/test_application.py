@@ -19,7 +19,7 @@ from sensorstream.errors import (
     Unavailable,
     WebhookError,
 )
-from sensorstream.history.store_reader import QuarantineChoice
+from sensorstream.history.asked_records import QuarantineChoice
 from sensorstream.model.webhook_definition import WebhookDefinition
 from sensorstream.settings.settings import ServerSettings, Settings, WindowSettings
 from tests.app.conftest import AskCache, Open

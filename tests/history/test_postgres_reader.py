@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from sqlalchemy import Engine
 
 from sensorstream.history import postgres_reader
+from sensorstream.history.asked_records import RECENT, ClassMember, Latest, QuarantineChoice
 from sensorstream.history.postgres_reader import PostgresReader
 from sensorstream.history.store import PostgresStore
-from sensorstream.history.store_reader import RECENT, ClassMember, Latest, QuarantineChoice
 from sensorstream.journal.records import Effects, MessageStatus, Record
 from sensorstream.model import rdf, xsd
 from sensorstream.model.events import Ended, Evidence, Message, Provenance, RuleWait, Status

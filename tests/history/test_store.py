@@ -12,11 +12,11 @@ from sqlalchemy.engine import make_url
 
 from sensorstream.alerts.alert_records import Webhook
 from sensorstream.errors import Contradiction, HistoryError
+from sensorstream.history.asked_records import QuarantineChoice, Quarantined
 from sensorstream.history.database import engine
 from sensorstream.history.outbox import PostgresOutbox
 from sensorstream.history.postgres_reader import PostgresReader
 from sensorstream.history.store import PostgresStore
-from sensorstream.history.store_reader import QuarantineChoice, Quarantined
 from sensorstream.history.webhook_store import PostgresWebhooks
 from sensorstream.journal.records import Effects, MessageStatus, OntologyVersion, Record, Settled
 from sensorstream.model import rdf, xsd

@@ -12,7 +12,7 @@ CHECKOUT: Final = Path(__file__).parents[2]
 ROOMS: Final = ("history", "network", "spark", "sparql")
 """The rooms, folders of the package, whose modules all have such a file."""
 EXCEPTIONS: Final[Mapping[str, str]] = {
-    "history/store_reader": "a protocol; test_postgres_reader proves its one implementation",
+    "history/asked_records": "frozen records, all of which test_postgres_reader reads",
     "spark/jobs/spark_messages": "frozen messages, which test_spark_worker sends",
     "sparql/dotr/dotr_syntax": "frozen values, all of which test_dotr_reader reads",
 }

@@ -30,7 +30,6 @@ from tests.network.oracle import GRAPHS, LITERALS, NODES, patterns, spelled_out,
 from tests.oxigraph import Oracle
 
 ANCHOR = IRI("http://example.org/anchor")
-XSD_INT = IRI("http://www.w3.org/2001/XMLSchema#int")
 ORIGINS = (Origin.WINDOW, Origin.WINDOW, Origin.WINDOW, Origin.INFERRED, Origin.STATIC)
 PLACES = {GRAPHS[0]: GRAPH_WINDOW, GRAPHS[1]: GRAPH_INFERRED}
 Change = tuple[Triple, Origin]

@@ -36,6 +36,15 @@ from sensorstream.errors import (
     UnknownAlert,
     UnknownMessage,
 )
+from sensorstream.history.asked_records import (
+    EVERY,
+    Behind,
+    Choice,
+    CountedMessages,
+    KeptMessage,
+    QuarantineChoice,
+    Quarantined,
+)
 from sensorstream.history.asking.checked_question import (
     CheckedQuestion,
     QuestionPlan,
@@ -45,15 +54,6 @@ from sensorstream.history.asking.query_answer import Answer, GraphAnswer, Soluti
 from sensorstream.history.asking.query_run import AskRows
 from sensorstream.history.postgres_reader import PostgresReader
 from sensorstream.history.read_only_sql import AnswerColumn, SqlResult, SqlStream
-from sensorstream.history.store_reader import (
-    EVERY,
-    Behind,
-    Choice,
-    CountedMessages,
-    KeptMessage,
-    QuarantineChoice,
-    Quarantined,
-)
 from sensorstream.kb.graph_index import KnowledgeBase, Origin
 from sensorstream.mapping.xml_document import parse_document
 from sensorstream.model.events import Alert, Message, Status

@@ -64,9 +64,9 @@ from sensorstream.errors import (
     UnknownWebhook,
 )
 from sensorstream.history.access_store import PostgresAuditLog, PostgresKeys
+from sensorstream.history.asked_records import KeptMessage, Latest, Left, QuarantineChoice
 from sensorstream.history.asking.query_answer import Answer
 from sensorstream.history.incidents import PostgresIncidents
-from sensorstream.history.store_reader import KeptMessage, Latest, Left, QuarantineChoice
 from sensorstream.mapping.statement_places import Expression, Node, StatementPlace
 from sensorstream.model import rdf, rdfs
 from sensorstream.model.events import Alert, Basis, Evidence, Matched, Provenance, RuleWait

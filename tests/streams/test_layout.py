@@ -26,7 +26,6 @@ from Q(SELECT ?y ?z WHERE { ?y :q ?z })
 and each P(SELECT ?x ?y WHERE { ?x :p ?y }) within 9 s from Q
 where P.?y = Q.?y with ?x = P.?x, ?z = Q.?z"""
 WINDOW = PREFIX + "SELECT ?x ?y FROM NAMED WINDOW :w [RANGE PT9S] { WINDOW :w { ?x :p ?y } }"
-WIDER = PREFIX + "SELECT ?y ?x FROM NAMED WINDOW :w [RANGE PT9S] { WINDOW :w { ?x :p ?y } }"
 
 
 def triple(text: str) -> Triple:

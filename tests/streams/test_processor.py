@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
 from typing import Any
 
 import pytest
@@ -133,12 +132,6 @@ def test_a_window_of_triples_holds_the_last_ones(
     said = [t for e in stream for t in e.triples]
     last = [each for each in found if each.operation is RowOperation.RESULT][-1:]
     assert [frozenset(each.rows) for each in last] == ([frozenset(said[-size:])] if said else [])
-
-
-@dataclass(frozen=True)
-class Appearance:
-    time: int
-    name: IRI
 
 
 @settings(max_examples=100)

@@ -16,10 +16,10 @@ from sensorstream.app.deployment_handle import Handle
 from sensorstream.app.life.repeated_work import RepeatedWork
 from sensorstream.app.questions.mirrored_window import MirroredWindow
 from sensorstream.errors import LONGEST, Contradiction, ReasonerError, SensorStreamError
+from sensorstream.history.asked_records import QuarantineChoice, Quarantined
 from sensorstream.history.database import connect, opened, translating
 from sensorstream.history.effects_writer import keys_of_engines
 from sensorstream.history.partitions import instant_ago
-from sensorstream.history.store_reader import QuarantineChoice, Quarantined
 from sensorstream.installation import bundled
 from sensorstream.journal.key_routing import name_of
 from sensorstream.journal.notice import ReportDifferences

@@ -10,7 +10,7 @@ from typing import Final, TypeVar
 from sensorstream.app.deployment_handle import Handle
 from sensorstream.app.questions.mirrored_window import EngineView
 from sensorstream.errors import QueryError, UnknownIndividual
-from sensorstream.history.store_reader import Latest
+from sensorstream.history.asked_records import Latest
 from sensorstream.kb.graph_index import Origin
 from sensorstream.model import rdf
 from sensorstream.model.events import Provenance

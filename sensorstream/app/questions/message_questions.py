@@ -14,7 +14,13 @@ from sensorstream.app.life.entry_queue import MessageSender
 from sensorstream.app.questions.individuals import IndividualQuestions
 from sensorstream.engine.outcome import Outcome
 from sensorstream.errors import Busy, RepeatedMessage, SensorStreamError, UnknownMessage
-from sensorstream.history.store_reader import NOT_WHOLE, Choice, KeptMessage, Left, QuarantineChoice
+from sensorstream.history.asked_records import (
+    NOT_WHOLE,
+    Choice,
+    KeptMessage,
+    Left,
+    QuarantineChoice,
+)
 from sensorstream.journal.message import origin_of_replay
 from sensorstream.model.frozen import frozen
 

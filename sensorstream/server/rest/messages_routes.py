@@ -27,7 +27,7 @@ from sensorstream.app.questions.message_questions import MOST_INDIVIDUALS, Known
 from sensorstream.client.operations import Operations
 from sensorstream.engine.outcome import Outcome
 from sensorstream.errors import Busy, MessageTooLarge, Position, RepeatedMessage, SensorStreamError
-from sensorstream.history.store_reader import KeptMessage, QuarantineChoice
+from sensorstream.history.asked_records import KeptMessage, QuarantineChoice
 from sensorstream.model.events import Status
 from sensorstream.server.access_rules import check_source
 from sensorstream.server.addresses import admitted

@@ -17,7 +17,7 @@ from sensorstream.app.questions.message_questions import MOST, Replayed
 from sensorstream.client.operations import Operations
 from sensorstream.engine.outcome import Outcome
 from sensorstream.errors import RepeatedMessage
-from sensorstream.history.store_reader import QuarantineChoice
+from sensorstream.history.asked_records import QuarantineChoice
 from sensorstream.model.events import Status
 from sensorstream.server.addresses import admitted
 from sensorstream.server.negotiation import xml_of

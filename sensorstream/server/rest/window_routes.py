@@ -16,9 +16,9 @@ from sensorstream.alerts.alert_formats import plain_time
 from sensorstream.app.application import Application
 from sensorstream.app.questions.individuals import KnownIndividual
 from sensorstream.client.operations import Operations
+from sensorstream.history.asked_records import Latest
 from sensorstream.history.asking.answer_formats import GRAPHS, TURTLE
 from sensorstream.history.asking.query_answer import GraphAnswer
-from sensorstream.history.store_reader import Latest
 from sensorstream.kb.graph_text import GraphReader
 from sensorstream.model.terms import BlankNode, Literal, Triple
 from sensorstream.server.client_questions import answer_response
