@@ -29,6 +29,7 @@ _CSV: Final = {
 _FORMATS: Final = {".parquet": ("parquet", {}), ".csv": ("csv", _CSV)}
 """Spark's format and its options, by the end of a name."""
 _LOOK: Final = 0.05
+_LOOKS: Final = 20
 _ENDING: Final = 5.0
 """Seconds that the tasks of a cancelled job may take to end."""
 
@@ -112,7 +113,10 @@ def write_answer(answer: DataFrame, output: str) -> int:
         if "PATH_ALREADY_EXISTS" in str(error):
             raise _there(output) from error
         _wait_for_tasks(context)
-        files.delete(place, True)
+        # A task that counts as ended may still be making its folder.
+        for _ in range(_LOOKS):
+            files.delete(place, True)
+            sleep(_LOOK)
         raise
     return int(rows.get["rows"])
 
