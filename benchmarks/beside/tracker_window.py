@@ -112,7 +112,8 @@ def beside_papers_way(profile: str, size: int) -> Iterator[Pair]:
     before = set(psutil.Process().children(recursive=True))
     with closing(Peer("jena_pellet")) as peer:
         there = [p for p in psutil.Process().children(recursive=True) if p not in before]
-        peer.ask("load", ontology=ontology.decode(), size=SIZE)
+        window = {"kind": SLIDING, "size": SIZE, "rebuilt": False, "listing": False}
+        peer.ask("load", ontology=ontology.decode(), **window)
         stream = (each.decode() for each in tracker_messages())
         peer.ask("fill", messages=list(islice(stream, SIZE)))
         with closing(Engine(profile)) as mine:

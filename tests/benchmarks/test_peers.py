@@ -30,4 +30,6 @@ def test_nobody_waits_for_ever() -> None:
         closing(Peer("jena_pellet")) as peer,
         pytest.raises(PeerFailed, match="no answer to 'load' within 0 s"),
     ):
-        peer.ask("load", seconds=0, ontology="", size=1)
+        peer.ask(
+            "load", seconds=0, ontology="", kind="sliding", size=1, rebuilt=False, listing=False
+        )
