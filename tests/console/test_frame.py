@@ -18,7 +18,7 @@ def emulate(browser: webdriver.Chrome, milliseconds: int) -> None:
 def test_a_slow_browser_leaves_no_fault_in_the_log(pages: Pages) -> None:
     pages.open("/", "taken in")
     before = pages.keyed.log.stat().st_size
-    emulate(pages.browser, 1500)
+    emulate(pages.browser, 1100)
     try:
         pages.open("/messages", "Goes on")
         pages.turn_shade()
