@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from itertools import islice
 from statistics import mean
-from typing import Final
+from typing import Any, Final
 
 import psutil
 
@@ -112,7 +112,7 @@ def beside_papers_way(profile: str, size: int) -> Iterator[Pair]:
     before = set(psutil.Process().children(recursive=True))
     with closing(Peer("jena_pellet")) as peer:
         there = [p for p in psutil.Process().children(recursive=True) if p not in before]
-        window = {"kind": SLIDING, "size": SIZE, "rebuilt": False, "listing": False}
+        window: dict[str, Any] = {"kind": SLIDING, "size": SIZE, "rebuilt": False, "listing": False}
         peer.ask("load", ontology=ontology.decode(), **window)
         stream = (each.decode() for each in tracker_messages())
         peer.ask("fill", messages=list(islice(stream, SIZE)))
