@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from itertools import islice
 from statistics import mean
 from typing import Any, Final
@@ -101,8 +101,12 @@ class Engine:
 
 
 def cpu(processes: list[psutil.Process]) -> float:
-    """CPU seconds so far, threads of Java and processes that have ended included."""
-    return sum(sum(process.cpu_times()[:4]) for process in processes)
+    """CPU seconds so far of those that are there, threads of Java and children included."""
+    spent = 0.0
+    for process in processes:
+        with suppress(psutil.NoSuchProcess):
+            spent += sum(process.cpu_times()[:4])
+    return spent
 
 
 @contextmanager
