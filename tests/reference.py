@@ -61,7 +61,7 @@ def tables(url: str = "") -> dict[str, str]:
         sections[name] = head
         for each, kind in types.items():
             made[f"{name} {each}"] = _settings("option", {"": kind})
-            if is_dataclass(kind.__base__):
+            if is_dataclass(kind.__base__) and fields(kind.__base__):
                 made[each] = _settings("option", {"": kind.__base__})
     made["settings"] = _settings("setting", sections)
     made["errors"] = _table("code | HTTP | | more", _errors())
