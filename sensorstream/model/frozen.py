@@ -29,9 +29,14 @@ settle: Callable[[Any, str, Any], None] = force_setattr
 class _FrozenMeta(StructMeta):
     """Make structs of classes that are written as data classes. A ``field()`` may have a default, a
     factory, ``compare=False`` and ``repr=False``; ``kw_only`` holds for all fields of its class.
+
+    Raises:
+        TypeError: a class has a constructor of its own, which no struct would call.
     """
 
     def __new__(mcls, name: str, bases: Any, body: dict[str, Any], **options: Any) -> Any:
+        if "__init__" in body:
+            raise TypeError(f"{name}: a frozen class has no __init__; compute in __post_init__")
         written = {key: each for key, each in body.items() if isinstance(each, Field)}
         body |= {key: _default(each) for key, each in written.items()}
         if any(each.kw_only is True for each in written.values()):

@@ -126,3 +126,10 @@ def test_what_a_field_says_of_itself_is_kept() -> None:
 def test_a_copy_has_all_its_values(value: Any) -> None:
     for found in (pickle.loads(pickle.dumps(value)), copy(value), deepcopy(value)):
         assert asdict(found) == asdict(value)
+
+
+def test_a_constructor_that_nobody_would_call_is_refused() -> None:
+    with pytest.raises(TypeError, match="_Made: a frozen class has no __init__"):
+
+        class _Made(_Named):
+            def __init__(self) -> None: ...
