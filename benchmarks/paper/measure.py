@@ -6,12 +6,9 @@ import gc
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from benchmarks.beside.turns import Disagreement
 from benchmarks.paper.results import Row, Step
 from benchmarks.paper.systems import System
-
-
-class Disagreement(Exception):
-    """Two systems infer different types of an individual: no time of theirs is worth anything."""
 
 
 @dataclass(slots=True)

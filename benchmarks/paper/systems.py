@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from typing import Protocol, TypeVar
 
 import psutil
@@ -12,6 +13,7 @@ from benchmarks.paper.results import Step
 from benchmarks.peers.process import Peer
 from benchmarks.scenario import NAMESPACE, PHASES
 from sensorstream.app.control.wiring import build_machine, read_deployment
+from sensorstream.engine.outcome import Outcome
 from sensorstream.kb.graph_index import Origin
 from sensorstream.model import rdf
 from sensorstream.model.events import Message, Status
@@ -41,18 +43,33 @@ class System(Protocol):
 class Engine:
     """Our engine, without journal and network: what the paper calls process time."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, clock: Callable[[], float] = time.perf_counter) -> None:
         deployment = read_deployment(settings)
-        machine, self._processes = _started_by(lambda: build_machine(deployment, time.perf_counter))
-        self._engine, self._mapper = machine.engine, machine.mapper
+        machine, self._processes = _started_by(lambda: build_machine(deployment, clock))
+        self.engine, self._mapper = machine.engine, machine.mapper
         self._number = 0
         self._asked = self._misses()
+
+    def take(self, content: bytes) -> Outcome:
+        """Take a message in.
+
+        Raises:
+            RuntimeError: it was not accepted, or the reasoner did not answer.
+        """
+        self._number += 1
+        message = Message(f"m{self._number}", content, self._number)
+        outcome = self.engine.take(self._mapper.map(message))
+        if outcome.status is not Status.ACCEPTED:
+            raise RuntimeError(f"{message.id} was {outcome.status.value}: {outcome.warnings}")
+        if self.engine.degraded:
+            raise RuntimeError(f"the reasoner is away: {self.engine.degraded}")
+        return outcome
 
     def steps(self, messages: Sequence[bytes]) -> list[Step]:
         return [self._step(content) for content in messages]
 
     def types(self, individuals: Iterable[str]) -> dict[str, frozenset[str]]:
-        kb = self._engine.kb
+        kb = self.engine.kb
         return {
             name: frozenset(
                 str(value)
@@ -64,36 +81,30 @@ class Engine:
 
     def individuals(self) -> list[str]:
         """The humans of the window."""
-        humans = self._engine.kb.match(None, rdf.TYPE, IRI(f"{NAMESPACE}Human"))
+        humans = self.engine.kb.match(None, rdf.TYPE, IRI(f"{NAMESPACE}Human"))
         return [str(name) for name, _, _ in humans]
 
     def window(self) -> str:
         """The asserted triples of the window, as N-Triples."""
-        triples = self._engine.kb.triples(Origin.WINDOW)
+        triples = self.engine.kb.triples(Origin.WINDOW)
         return "".join(f"{s.n3} <{p}> {o.n3} .\n" for s, p, o in triples)
 
     def cpu(self) -> float:
         return time.process_time() + _cpu(self._processes)
 
     def close(self) -> None:
-        self._engine.close()
+        self.engine.close()
 
     def _misses(self) -> int | None:
         """How often the reasoner's process had to be asked; None if there is no process."""
-        reasoner = self._engine.reasoner
+        reasoner = self.engine.reasoner
         return reasoner.memo.misses if isinstance(reasoner, ResilientReasoner) else None
 
     def _step(self, content: bytes) -> Step:
-        self._number += 1
-        message = Message(f"m{self._number}", content, self._number)
-        outcome = self._engine.take(self._mapper.map(message))
-        if outcome.status is not Status.ACCEPTED:
-            raise RuntimeError(f"{message.id} was {outcome.status.value}: {outcome.warnings}")
-        if self._engine.degraded:
-            raise RuntimeError(f"the reasoner is away: {self._engine.degraded}")
+        outcome = self.take(content)
         asked = self._misses()
         remembered, self._asked = asked is not None and asked == self._asked, asked
-        kb = self._engine.kb
+        kb = self.engine.kb
         asserted = kb.size(Origin.STATIC) + kb.size(Origin.WINDOW)
         inferred = kb.size(Origin.INFERRED) + kb.size(Origin.STATIC_INFERRED)
         return Step(self._number, outcome.timings, asserted, asserted + inferred, remembered)
@@ -148,5 +159,9 @@ def _started_by(make: Callable[[], T]) -> tuple[T, list[psutil.Process]]:
 
 
 def _cpu(processes: Sequence[psutil.Process]) -> float:
-    """CPU seconds so far, threads of Java and processes that have ended included."""
-    return sum(sum(process.cpu_times()[:4]) for process in processes)
+    """CPU seconds so far of those that are there, threads of Java and children included."""
+    spent = 0.0
+    for process in processes:
+        with suppress(psutil.NoSuchProcess):
+            spent += sum(process.cpu_times()[:4])
+    return spent

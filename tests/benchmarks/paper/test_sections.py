@@ -7,8 +7,9 @@ from types import MappingProxyType
 
 import pytest
 
+from benchmarks.beside.turns import Disagreement
 from benchmarks.paper import sections
-from benchmarks.paper.measure import Disagreement, check_types
+from benchmarks.paper.measure import check_types
 from benchmarks.paper.results import Row
 from benchmarks.scenario import FILLING, PHASES, SLIDING, UNBOUNDED, Scale
 
