@@ -166,6 +166,9 @@ def check(response: httpx.Response) -> httpx.Response:
         ServerUnreachable: the answer is not from a SensorStream server.
     """
     if response.is_success:
+        if media_type(response) == "text/html":
+            # No operation answers with a page: this is another server, at the same port.
+            raise ServerUnreachable(f"{response.url} is not an answer of a SensorStream server")
         return response
     try:
         problem = response.json()

@@ -7,7 +7,9 @@ import io
 import json
 import shutil
 from collections.abc import Callable
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
+from threading import Thread
 from urllib.parse import urlsplit
 
 import pyarrow as pa
@@ -97,6 +99,28 @@ def test_rest_and_soap_tell_the_same_facts(served: Served) -> None:
 def test_a_server_that_is_none_of_ours_is_told_as_such(served: Served) -> None:
     with CommandClient(f"{served.url}/docs") as client, pytest.raises(ServerUnreachable):
         client.sql("SELECT 1")
+
+
+class Pages(BaseHTTPRequestHandler):
+    """A server that has a page at each path, as Spark's own has."""
+
+    def do_GET(self) -> None:
+        self.send_response(200)
+        self.send_header("Content-Type", "text/html;charset=utf-8")
+        self.end_headers()
+        self.wfile.write(b"<html></html>")
+
+    def log_message(self, format: str, *args: object) -> None: ...
+
+
+def test_a_page_is_no_answer_of_a_server() -> None:
+    with HTTPServer(("127.0.0.1", 0), Pages) as pages:
+        Thread(target=pages.serve_forever, daemon=True).start()
+        with CommandClient(f"http://127.0.0.1:{pages.server_port}") as client:
+            for ask in (client.ontology, client.metrics, client.rule_files):
+                with pytest.raises(ServerUnreachable, match="is not an answer"):
+                    ask()
+        pages.shutdown()
 
 
 def test_query_prints_a_table_or_what_is_asked_for(run: Run, served: Served) -> None:

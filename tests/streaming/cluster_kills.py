@@ -2,6 +2,7 @@
 
 ``python -m tests.streaming.cluster_kills --rounds 10`` starts a standalone master of Spark, two
 workers, a server and a pipeline, and kills each kind of process that often while messages come.
+With ``--local`` the master is ``local-cluster[2,1,1024]``, whose workers are within the driver.
 """
 
 from __future__ import annotations
@@ -42,13 +43,14 @@ from tests.waiting import command_of
 
 CAMERAS: Final = ("north", "south", "east", "west")
 SPARK: Final = Path(pyspark.__file__).parent
+LOCAL: Final = "local-cluster[2,1,1024]"
 PATIENCE: Final = 600.0
 
 
 class Cluster:
     """The processes, each started again when it has ended."""
 
-    def __init__(self, folder: Path, settings: Settings, master: int, port: int) -> None:
+    def __init__(self, folder: Path, settings: Settings, master: str, port: int) -> None:
         self._folder = folder
         home = java_home(folder / "java")
         java = {"JAVA_HOME": str(home), "PYTHONWARNINGS": "ignore"}
@@ -58,16 +60,17 @@ class Cluster:
         spark = (str(SPARK / "bin" / "spark-class"),)
         deploy = "org.apache.spark.deploy"
         own = (sys.executable, "-m", "sensorstream")
-        at = ("--host", "127.0.0.1")
         self._commands: dict[str, tuple[str, ...]] = {
-            "master": (*spark, f"{deploy}.master.Master", *at, "--port", str(master)),
             "server": (*own, "serve", *config, "--port", str(port)),
             "driver": (*own, "stream", *config, "--quiet"),
         }
-        for each in ("worker 1", "worker 2"):
-            work = ("--cores", "1", "--memory", "1g", "--work-dir", str(folder / "work"))
-            to = f"spark://127.0.0.1:{master}"
-            self._commands[each] = (*spark, f"{deploy}.worker.Worker", *at, *work, to)
+        if master != LOCAL:
+            _, host, number = master.replace("//", "").split(":")
+            at = ("--host", host)
+            self._commands["master"] = (*spark, f"{deploy}.master.Master", *at, "--port", number)
+            for each in ("worker 1", "worker 2"):
+                work = ("--cores", "1", "--memory", "1g", "--work-dir", str(folder / "work"))
+                self._commands[each] = (*spark, f"{deploy}.worker.Worker", *at, *work, master)
         self._running: dict[str, subprocess.Popen[bytes]] = {}
         self.ended: Counter[str] = Counter()
 
@@ -93,11 +96,11 @@ class Cluster:
                 return True
             return False
         if kind == "executor":
-            workers = [psutil.Process(self._running[f"worker {n}"].pid) for n in (1, 2)]
             found = [
                 each
-                for worker in workers
-                for each in worker.children()
+                for name, parent in self._running.items()
+                if parent.poll() is None and name not in ("master", "server")
+                for each in psutil.Process(parent.pid).children(recursive=True)
                 if "CoarseGrainedExecutorBackend" in " ".join(command_of(each))
             ]
             if found:
@@ -184,18 +187,18 @@ def wait(cluster: Cluster, condition: Callable[[], object], what: str) -> None:
         time.sleep(0.5)
 
 
-def endure(folder: Path, rounds: int, seed: int) -> Counter[str]:
+def endure(folder: Path, rounds: int, seed: int, *, local: bool) -> Counter[str]:
     """Run it; the number of kills of each kind, of restarts, and of messages."""
     dice = random.Random(seed)
-    master, port = free_port(), free_port()
+    master, port = LOCAL if local else f"spark://127.0.0.1:{free_port()}", free_port()
     settings = write_deployment(
         folder,
         f'[history]\nfolder = "{folder / "data"}"\ncheckpoint_every = 50\n'
-        f'[spark]\nmaster = "spark://127.0.0.1:{master}"\n'
+        f'[spark]\nmaster = "{master}"\n'
         '[spark.conf]\n"spark.executor.memory" = "512m"\n'
         f'[pipeline]\nrunner = "spark"\nfolder = "{folder / "state"}"\n',
     )
-    kinds = [each for each in KINDS for _ in range(rounds)]
+    kinds = [each for each in KINDS for _ in range(rounds) if not (local and each == "worker")]
     dice.shuffle(kinds)
     counted: Counter[str] = Counter()
     with ExitStack() as stack:
@@ -241,12 +244,13 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="cluster_kills", description=__doc__)
     parser.add_argument("--rounds", type=int, default=10, help="kills of each kind")
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--local", action="store_true", help=f"a master of {LOCAL}")
     options = parser.parse_args()
     with TemporaryDirectory(prefix="sensorstream-cluster-") as name:
         folder = Path(name)
         folder.chmod(0o755)
         try:
-            counted = endure(folder, options.rounds, options.seed)
+            counted = endure(folder, options.rounds, options.seed, local=options.local)
         except BaseException:
             for log in folder.glob("*.log"):
                 print(f"{log.name} ends with:\n{log.read_text(errors='replace')[-3000:]}")
