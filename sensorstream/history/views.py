@@ -248,7 +248,7 @@ def install_views(database: Engine, schema: Schema, timeline: Timeline) -> None:
             made, views = _made_of(schema, timeline), None
             told = one_value(cursor, f"select obj_description(to_regprocedure('{_TELLING}'))")
             if told != _comment(_TOLD, made + repr(_installed(cursor))):
-                views, terms = _rendered(schema, timeline)
+                views, terms = rendered(schema, timeline)
                 _name_terms(cursor, terms)
         # In a transaction of its own: the views may have to wait for queries, and the writer must
         # not wait for them.
@@ -309,7 +309,7 @@ def check_views(database: Engine, schema: Schema, timeline: Timeline) -> None:
     """
     with translating("cannot check the history's views"), database.connect() as connection:
         cursor = _driver_cursor(connection)
-        changed = _changed(_installed(cursor), _wanted(cursor, _rendered(schema, timeline)[0]))
+        changed = _changed(_installed(cursor), _wanted(cursor, rendered(schema, timeline)[0]))
         # The dependencies of a view's rule, except the view itself.
         cursor.execute(
             "select distinct r.ev_class::regclass::text, n.nspname, v.relname from pg_depend d "
@@ -331,7 +331,7 @@ def check_views(database: Engine, schema: Schema, timeline: Timeline) -> None:
 
 
 @lru_cache(maxsize=8)
-def _rendered(schema: Schema, timeline: Timeline) -> tuple[tuple[_Rendered, ...], frozenset[IRI]]:
+def rendered(schema: Schema, timeline: Timeline) -> tuple[tuple[_Rendered, ...], frozenset[IRI]]:
     """The views and the IRIs whose numbers they need.
 
     Cached: rendering takes most of the time of a start, and a new ontology needs the views twice.
