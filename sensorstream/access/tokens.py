@@ -15,8 +15,6 @@ from threading import Lock
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-import httpx
-
 from sensorstream.access.api_keys import digest_of
 from sensorstream.access.roles import Identity, Role, all_of, role_mapping
 from sensorstream.clock import Clock
@@ -184,6 +182,8 @@ class Tokens:
         return keys.get(name)
 
     def _fetch(self) -> None:
+        import httpx
+
         issuer = self._trust.issuer
         try:
             found = _read(f"{issuer}/.well-known/openid-configuration", self._clock)
@@ -219,6 +219,8 @@ def _read(url: str, clock: Clock) -> dict[str, Any]:
     Raises:
         ValueError, httpx.HTTPError: there is none, it is too long, or it takes too long.
     """
+    import httpx
+
     end = clock.counter() + _SECONDS
     content = b""
     with httpx.Client(trust_env=False, timeout=_SECONDS) as client, client.stream("GET", url) as it:

@@ -8,12 +8,12 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
+from functools import cached_property
 from ipaddress import ip_address
 from threading import Event, Thread
 from typing import Final, NamedTuple, TypeAlias
 
 import h11
-import httpx
 
 from sensorstream.alerts.sender import DeliveryFailure
 from sensorstream.alerts.targets import Address, Resolver, WebhookPlace, check_addresses, read_url
@@ -95,8 +95,14 @@ class Poster:
         self._clock = clock
         self._lookups = Lookups(resolver)
         self._slots = _Slots()
-        self._certificates = httpx.create_ssl_context(trust_env=False)
-        self._certificates.set_alpn_protocols(["http/1.1"])
+
+    @cached_property
+    def _certificates(self) -> ssl.SSLContext:
+        import httpx
+
+        made = httpx.create_ssl_context(trust_env=False)
+        made.set_alpn_protocols(["http/1.1"])
+        return made
 
     def connections(self) -> WebhookConnections:
         """Connections to one webhook: another's may not be used, though the address is the same."""

@@ -11,13 +11,14 @@ import socket
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
-from typing import Final, TypeAlias
-
-import httpx
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from sensorstream.errors import WebhookError
 from sensorstream.model.frozen import frozen
 from sensorstream.settings.settings import Network
+
+if TYPE_CHECKING:
+    import httpx
 
 Address: TypeAlias = IPv4Address | IPv6Address
 Resolver: TypeAlias = Callable[[str, int], Sequence[str]]
@@ -65,6 +66,8 @@ def resolve(host: str, port: int) -> Sequence[str]:
 
 def place_of(url: str) -> str:
     """Scheme and host of a webhook URL: the rest of it is often a secret."""
+    import httpx
+
     try:
         parts = httpx.URL(url)
     except httpx.InvalidURL:
@@ -80,6 +83,8 @@ def read_url(url: str) -> WebhookPlace:
         WebhookError: not an absolute http(s) URL, or a URL with a user name, password, fragment
             or zone.
     """
+    import httpx
+
     if any(sign.isspace() or ord(sign) < 0x20 for sign in url):
         raise WebhookError(
             "the webhook URL holds white space or control characters: expected them encoded, as %20"

@@ -13,7 +13,6 @@ from sqlalchemy import Connection, Engine, text
 from sensorstream.errors import HistoryError
 from sensorstream.history.database import translating
 from sensorstream.history.tables import STORE
-from sensorstream.history.views import drop_views
 from sensorstream.installation import bundled
 
 if TYPE_CHECKING:
@@ -49,9 +48,7 @@ def migrate(database: Engine) -> None:
         connection.execute(text(f"create schema if not exists {STORE}"))
         there = _revision(connection)
         if there != newest():
-            if there is not None:
-                drop_views(connection)
-            _upgrade(connection)
+            _upgrade(connection, there is not None)
         install_time_functions(connection)
 
 
@@ -70,11 +67,15 @@ def _revision(connection: Connection) -> str | None:
     return connection.execute(text(f"select version_num from {table}")).scalar()
 
 
-def _upgrade(connection: Connection) -> None:
-    # Alembic and all migrations take time to import, and most starts do not need them.
+def _upgrade(connection: Connection, with_views: bool) -> None:
+    # These and all migrations take time to import, and most starts do not need them.
     from alembic import command
     from alembic.util import CommandError
 
+    from sensorstream.history.views import drop_views
+
+    if with_views:
+        drop_views(connection)
     try:
         command.upgrade(configuration(connection), "head")
     except CommandError as error:

@@ -12,8 +12,10 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import lru_cache
+from pathlib import Path
 from typing import Final
 
+from msgspec import json
 from psycopg2 import extensions
 from sqlalchemy import Connection, Engine, Table
 from sqlalchemy.dialects import postgresql
@@ -22,7 +24,7 @@ from sqlglot import exp
 from sensorstream.errors import OntologyConflict
 from sensorstream.history import tables
 from sensorstream.history.asking.history_relations import LIVE_STATEMENTS, LIVE_STAYS, LIVE_TERMS
-from sensorstream.history.database import opened, translating
+from sensorstream.history.database import one_value, opened, translating
 from sensorstream.history.read_only_sql import install_row_batches
 from sensorstream.history.reader_role import admit_reader
 from sensorstream.history.store_rows import STATEMENTS, STAYS
@@ -217,6 +219,9 @@ def _functions(timeline: Timeline) -> tuple[_Function, ...]:
 
 
 _SCHEMAS: Final = (HISTORY, LIVE)
+_TELLING: Final = f"store.{LIVE_STAYS}()"
+_TOLD: Final = "the views are as an ontology and a version have them"
+"""The comment of this function: while it is as it would be now, the views need not be made."""
 
 
 @frozen
@@ -237,14 +242,27 @@ def install_views(database: Engine, schema: Schema, timeline: Timeline) -> None:
     HistoryError if the database fails, or a user's view depends on a generated view that has to
     change.
     """
-    views, terms = _rendered(schema, timeline)
     with translating("cannot make the history's views"):
+        with database.begin() as connection:
+            cursor = _driver_cursor(connection)
+            made, views = _made_of(schema, timeline), None
+            told = one_value(cursor, f"select obj_description(to_regprocedure('{_TELLING}'))")
+            if told != _comment(_TOLD, made + repr(_installed(cursor))):
+                views, terms = rendered(schema, timeline)
+                _name_terms(cursor, terms)
         # In a transaction of its own: the views may have to wait for queries, and the writer must
         # not wait for them.
         with database.begin() as connection:
-            _name_terms(_driver_cursor(connection), terms)
-        with database.begin() as connection:
-            _install(connection, views, timeline)
+            _install(_driver_cursor(connection), views, timeline, made)
+
+
+def _made_of(schema: Schema, timeline: Timeline) -> str:
+    """All that the views depend on: the ontology, and the code that renders them."""
+    found = hashlib.sha256(json.encode((timeline, schema), order="deterministic", enc_hook=str))
+    package = Path(__file__).parents[1]
+    for each in sorted((*package.glob("history/**/*.py"), *package.glob("model/*.py"))):
+        found.update(each.read_bytes())
+    return found.hexdigest()
 
 
 def admit_to_views(url: str) -> None:
@@ -259,21 +277,25 @@ def admit_to_views(url: str) -> None:
         admit_reader(cursor, [name for (name,) in cursor.fetchall()])
 
 
-def _install(connection: Connection, views: Sequence[_Rendered], timeline: Timeline) -> None:
-    # The driver's cursor: here a per cent sign in an IRI is not a parameter.
-    cursor = _driver_cursor(connection)
+def _install(
+    cursor: extensions.cursor, views: Sequence[_Rendered] | None, timeline: Timeline, made: str
+) -> None:
+    """Make what is missing; ``views``: None if they are there, as ``made`` says."""
     for name in _SCHEMAS:
         cursor.execute(f"create schema if not exists {name}")
-    wanted = _wanted(cursor, views)
-    there = _installed(cursor)
-    for name in _changed(there, wanted):
-        cursor.execute(f"drop view {name}")
     install_live_functions(cursor)
     install_row_batches(cursor)
-    for name, (text, comment) in wanted.items():
-        if there.get(name) != comment:
-            told = exp.Literal.string(comment).sql("postgres")
-            cursor.execute(f"create view {name} as {text}; comment on view {name} is {told}")
+    if views is not None:
+        wanted = _wanted(cursor, views)
+        there = _installed(cursor)
+        for name in _changed(there, wanted):
+            cursor.execute(f"drop view {name}")
+        for name, (text, comment) in wanted.items():
+            if there.get(name) != comment:
+                cursor.execute(f"create view {name} as {text}")
+                cursor.execute(f"comment on view {name} is %s", (comment,))
+        told = _comment(_TOLD, made + repr(_installed(cursor)))
+        cursor.execute(f"comment on function {_TELLING} is %s", (told,))
     install_functions(cursor, timeline)
     admit_reader(cursor, _SCHEMAS)
 
@@ -287,7 +309,7 @@ def check_views(database: Engine, schema: Schema, timeline: Timeline) -> None:
     """
     with translating("cannot check the history's views"), database.connect() as connection:
         cursor = _driver_cursor(connection)
-        changed = _changed(_installed(cursor), _wanted(cursor, _rendered(schema, timeline)[0]))
+        changed = _changed(_installed(cursor), _wanted(cursor, rendered(schema, timeline)[0]))
         # The dependencies of a view's rule, except the view itself.
         cursor.execute(
             "select distinct r.ev_class::regclass::text, n.nspname, v.relname from pg_depend d "
@@ -309,7 +331,7 @@ def check_views(database: Engine, schema: Schema, timeline: Timeline) -> None:
 
 
 @lru_cache(maxsize=8)
-def _rendered(schema: Schema, timeline: Timeline) -> tuple[tuple[_Rendered, ...], frozenset[IRI]]:
+def rendered(schema: Schema, timeline: Timeline) -> tuple[tuple[_Rendered, ...], frozenset[IRI]]:
     """The views and the IRIs whose numbers they need.
 
     Cached: rendering takes most of the time of a start, and a new ontology needs the views twice.
@@ -380,7 +402,7 @@ def _installed(cursor: extensions.cursor) -> dict[str, str]:
         "obj_description(c.oid, 'pg_class') from pg_class c "
         "join pg_namespace n on n.oid = c.relnamespace "
         "where n.nspname = any(%s) and c.relkind = 'v' "
-        "and obj_description(c.oid, 'pg_class') like %s",
+        "and obj_description(c.oid, 'pg_class') like %s order by 1",
         (list(_SCHEMAS), f"{_MARK}%"),
     )
     return dict(cursor.fetchall())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from functools import lru_cache
+from functools import cache, lru_cache, partial
 from typing import Final
 
 from sensorstream.errors import TermError
@@ -15,10 +15,13 @@ from sensorstream.model.xsd import RDF_LANG_STRING, XSD
 from sensorstream.sparql.iris import resolve
 
 # RFC 3987, section 2.2: all but iunreserved, which is what R2RML and RML encode in templates.
-_ENCODED: Final = re.compile(
-    r"[^A-Za-z0-9\-._~"
-    "\u00a0-\ud7ff\uf900-\ufdcf\ufdf0-\uffef"
-    "\U00010000-\U0001fffd\U00020000-\U0002fffd\U00030000-\U0003fffd\U000e1000-\U000efffd]"
+_ENCODED: Final = cache(
+    partial(
+        re.compile,
+        r"[^A-Za-z0-9\-._~"
+        "\u00a0-\ud7ff\uf900-\ufdcf\ufdf0-\uffef"
+        "\U00010000-\U0001fffd\U00020000-\U0002fffd\U00030000-\U0003fffd\U000e1000-\U000efffd]",
+    )
 )
 _NO_URI: Final = re.compile(r"[^A-Za-z0-9\-._~]+")
 # Ranges that only require a literal.
@@ -36,7 +39,7 @@ def encode_segment(text: str) -> str:
     Different texts give different IRIs. This is the IRI-safe version of RML-Core (term maps, "IRI
     encoding"), so that rules and RML give an individual the same name.
     """
-    return _ENCODED.sub(_percent, text)
+    return _ENCODED().sub(_percent, text)
 
 
 def encode_uri(text: str) -> str:

@@ -89,7 +89,8 @@ def _data_class_fields(kind: Any) -> dict[str, Field[Any]]:
     hints: dict[str, Any] = {}
     for each in reversed(kind.__mro__):
         hints |= vars(each).get("__annotations__", {})
-    body: dict[str, Any] = {"__annotations__": {name: hints[name] for name in names}}
+    # With a docstring, or dataclass() would make one of its signature.
+    body: dict[str, Any] = {"__doc__": "-", "__annotations__": {e: hints[e] for e in names}}
     for name, default in zip(names[len(names) - len(defaults) :], defaults, strict=True):
         factory = getattr(default, "factory", None)
         body[name] = field(default_factory=factory) if factory else field(default=default)

@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
 from decimal import MAX_EMAX, MAX_PREC, MIN_EMIN, Context, Decimal
 from fractions import Fraction
+from functools import cache, partial
 from math import floor
 from typing import Any, Final, NamedTuple, TypeAlias
 from xml.parsers import expat
@@ -281,7 +282,7 @@ class XsdDatatype:
 
     name: str
     primitive: str
-    form: re.Pattern[str] | None = None
+    form: Callable[[str], re.Match[str] | None] | None = None
     expected: str = ""
     read: Callable[[re.Match[str]], Value | None] | None = None
     holds: Callable[[Any], bool] | None = None
@@ -298,7 +299,7 @@ def parse(lexical: str, datatype: str) -> Value:
         if datatype in (GEO_WKT, GEO_JSON) and has_geometry():
             return read_geometry(lexical, is_json=datatype == GEO_JSON)
         return lexical
-    match = found.form.fullmatch(lexical.strip())
+    match = found.form(lexical.strip())
     value = None if match is None else found.read(match)
     if value is None:
         name = datatype.removeprefix(XSD)
@@ -344,7 +345,7 @@ def is_valid(lexical: str, datatype: str) -> bool:
     if found is None or found.form is None:
         return True
     if found.primitive == STRING:
-        return found.form.fullmatch(lexical) is not None
+        return found.form(lexical) is not None
     try:
         _ = parse(lexical, datatype)
     except TermError:
@@ -379,22 +380,24 @@ def _integer(name: str, low: int | None, high: int | None) -> XsdDatatype:
     def holds(value: Fraction) -> bool:
         return value.denominator == 1 and is_within(value)
 
-    return XsdDatatype(name, DECIMAL, re.compile("[+-]?[0-9]+"), "digits", read, holds)
+    return XsdDatatype(name, DECIMAL, re.compile("[+-]?[0-9]+").fullmatch, "digits", read, holds)
 
 
 def _text(name: str, form: str) -> XsdDatatype:
     """The values of ``xsd:string`` and of those derived from it (names: XML 1.0, section 2.3)."""
-    made = re.compile(form)
-    return XsdDatatype(
-        f"{XSD}{name}", STRING, made, holds=lambda text: made.fullmatch(str(text)) is not None
-    )
+    made = cache(partial(re.compile, form))
+
+    def match(text: object) -> re.Match[str] | None:
+        return made().fullmatch(str(text))
+
+    return XsdDatatype(f"{XSD}{name}", STRING, match, holds=lambda text: match(text) is not None)
 
 
 def _time(
     name: str, form: str, example: str, holds: Callable[[Any], bool] | None = None
 ) -> XsdDatatype:
     read = _duration if name in DURATIONS else _moment
-    made = re.compile(form, re.ASCII)
+    made = re.compile(form, re.ASCII).fullmatch
     return XsdDatatype(name, f"{XSD}{FAMILIES[name]}", made, f"e.g. {example}", read, holds)
 
 
@@ -435,7 +438,7 @@ _FIRST: Final = (
 _LATER: Final = rf"{_FIRST}\-.0-9\u00b7\u0300-\u036f\u203f\u2040"
 _NC_NAME: Final = f"[{_FIRST}][{_LATER}]*"
 _POINT: Final = r"[0-9]+(?:\.[0-9]*)?|\.[0-9]+"
-_REAL: Final = re.compile(rf"[+-]?(?:{_POINT})(?:[eE][+-]?[0-9]+)?|[+-]?INF|NaN")
+_REAL: Final = re.compile(rf"[+-]?(?:{_POINT})(?:[eE][+-]?[0-9]+)?|[+-]?INF|NaN").fullmatch
 _ZONE: Final = r"(Z|[+-](?:(?:0\d|1[0-3]):[0-5]\d|14:00))"
 _DAY: Final = r"(-?(?:0\d{3}|[1-9]\d{3,8}))-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])"
 _CLOCK: Final = r"(?:([01]\d|2[0-3]):([0-5]\d):([0-5]\d(?:\.\d+)?)|24:00:00(?:\.0+)?)"
@@ -460,7 +463,7 @@ DATATYPES: Final[Mapping[str, XsdDatatype]] = {
         XsdDatatype(
             DECIMAL,
             DECIMAL,
-            re.compile(rf"[+-]?(?:{_POINT})"),
+            re.compile(rf"[+-]?(?:{_POINT})").fullmatch,
             "e.g. 7.4",
             lambda match: Decimal(match[0]),
         ),
@@ -471,7 +474,7 @@ DATATYPES: Final[Mapping[str, XsdDatatype]] = {
         XsdDatatype(
             BOOLEAN,
             BOOLEAN,
-            re.compile("true|false|1|0"),
+            re.compile("true|false|1|0").fullmatch,
             "true, false, 1 or 0",
             lambda match: match[0] in ("true", "1"),
         ),

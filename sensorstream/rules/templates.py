@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
+from functools import cache, partial
 from html import escape
 from typing import Final, TypeAlias
 
@@ -42,7 +43,9 @@ def fill(template: Iterable[TriplePattern], solution: Solution) -> Iterator[Trip
 NEW: Final = "new"
 
 # Not allowed in XML 1.0 even as a character reference (section 2.2).
-_NOT_XML: Final = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_NOT_XML: Final = cache(
+    partial(re.compile, r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+)
 
 
 @frozen
@@ -61,7 +64,7 @@ def plain(text: str) -> str:
 
 def in_xml(text: str) -> str:
     """The text escaped, for use between tags and in attributes."""
-    return escape(_NOT_XML.sub("\ufffd", text))
+    return escape(_NOT_XML().sub("\ufffd", text))
 
 
 @frozen

@@ -11,9 +11,9 @@ import asyncio
 import contextlib
 import logging
 import time
+from functools import cache, partial
 from typing import Final
 
-import httpx
 from starlette.requests import Request
 from starlette.types import ASGIApp, Receive, Scope, Send
 
@@ -92,7 +92,19 @@ class ConsoleProcess:
 
 
 def console(process: ConsoleProcess) -> ASGIApp:
-    """The ASGI application that hands requests on to the process."""
+    """The ASGI application that hands requests on to the process; made at the first of them."""
+    made = cache(partial(_console, process))
+
+    async def hand_on(scope: Scope, receive: Receive, send: Send) -> None:
+        await made()(scope, receive, send)
+
+    return hand_on
+
+
+def _console(process: ConsoleProcess) -> ASGIApp:
+    # A start is faster without it.
+    import httpx
+
     # Not a client: that would keep the cookie of one browser and send it for another one. Each
     # request has a connection of its own: the process ends those that were idle for some seconds,
     # and a request that is sent just then would be lost.

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import cache, partial
 from typing import Final, NamedTuple
 
 from lark import Token
@@ -58,9 +59,10 @@ _TOKENS: Final = {
     "WORD": r"[A-Za-z][A-Za-z0-9_]*",
     "MARK": r"\^\^|&&|\|\||[!<>]=|[<>=!+\-*/^|?(){}\[\].,;]",
 }
-_PATTERN: Final = re.compile(
-    "|".join(f"(?P<{name}>{pattern})" for name, pattern in _TOKENS.items())
+_PATTERN: Final = cache(
+    partial(re.compile, "|".join(f"(?P<{name}>{form})" for name, form in _TOKENS.items()))
 )
+"""Compiled at its first use: in sets of so many characters that takes 50 ms."""
 
 # Lark leaves tokens with an underscore out of the tree.
 MARKS: Final = {
@@ -195,13 +197,13 @@ def tokens(source: QueryText) -> Iterator[Lexeme]:
         QueryError: a character that starts no token, a string or IRI without its end, or more
             than :data:`DEEPEST` open brackets.
     """
-    text, offset, depth = source.text, 0, 0
+    text, offset, depth, pattern = source.text, 0, 0, _PATTERN()
     earlier = before = ""
     while offset < len(text):
         if text[offset] == " ":
             offset += 1
             continue
-        match = _PATTERN.match(text, offset)
+        match = pattern.match(text, offset)
         if match is None:
             raise QueryError(_unreadable(text, offset), position=source.position(offset))
         kind = match.lastgroup or ""
@@ -236,7 +238,7 @@ def check_tokens(source: QueryText, most: int) -> None:
     text = source.text
     found = offset = 0
     # A token has at least one character. The parser reports what is no token.
-    while len(text) > most and (match := _PATTERN.match(text, offset)) is not None:
+    while len(text) > most and (match := _PATTERN().match(text, offset)) is not None:
         found += match.lastgroup != "SPACE"
         if found > most:
             raise QueryError(

@@ -11,7 +11,7 @@ from sensorstream.errors import HistoryError, OntologyConflict
 from sensorstream.history.database import engine
 from sensorstream.history.reader_role import reader_url
 from sensorstream.history.store import PostgresStore
-from sensorstream.history.views import check_views, install_views
+from sensorstream.history.views import check_views, install_views, rendered
 from sensorstream.journal.records import Effects, MessageStatus, Record
 from sensorstream.model import rdf, xsd
 from sensorstream.model.events import Departure, Ended, Individual, Message, Provenance, Status
@@ -250,6 +250,23 @@ def test_views_that_did_not_change_are_not_made_again(database: Engine, url: str
     before = execute(url, query)
     install_views(database, SCHEMA, Timeline.INTEGER)
     assert execute(url, query) == before
+
+
+def test_a_start_makes_what_somebody_dropped(database: Engine, url: str) -> None:
+    execute(url, "drop view history.human")
+    install_views(database, SCHEMA, Timeline.INTEGER)
+    assert len(execute(url, "select * from history.human")) == 2
+
+
+def test_a_start_without_changes_renders_nothing(database: Engine, url: str) -> None:
+    other = Schema(classes=frozenset({IRI("urn:other")}))
+    install_views(database, other, Timeline.INTEGER)
+    rendered.cache_clear()
+    install_views(database, other, Timeline.INTEGER)
+    assert rendered.cache_info().misses == 0
+    execute(url, "drop view live.other")
+    install_views(database, other, Timeline.INTEGER)
+    assert rendered.cache_info().misses == 1
 
 
 def test_a_view_somebody_builds_on_cannot_vanish(database: Engine, url: str) -> None:
