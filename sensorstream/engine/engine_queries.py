@@ -461,18 +461,21 @@ class LiveQueries:
 
     # -- what it came to --------------------------------------------------------------------
 
+    @property
+    def has_news(self) -> bool:
+        """Whether there is a report, a fault or the end of an alert to tell of."""
+        return bool(
+            self._reports or self.lost or self.processor.faults or self.alerts.ending
+        )
+
     def take_reports(self) -> tuple[EngineReport, ...]:
         """The reports since the last call."""
-        if not self._reports:
-            return ()
         reports = tuple(self._reports)
         self._reports.clear()
         return reports
 
     def take_faults(self) -> list[Fault]:
         """The queries that a fault has stopped since the last call."""
-        if not self.processor.faults and not self.lost:
-            return []
         faults, self.lost = self.lost, []
         for name, *_ in faults:
             if name not in self._registered:

@@ -186,9 +186,12 @@ class Core:
 
     def with_queries(self, outcome: Outcome) -> Outcome:
         """Add the reports of queries, the queries stopped by a fault, and ended inferences."""
-        queries, message, now = self.queries, outcome.message, self.now
+        queries = self.queries
         if self.inferences.ended:
             outcome.ended += self.inferences.take_ended()
+        if not self.dropped and not queries.has_news:
+            return outcome
+        message, now = outcome.message, self.now
         if self.dropped:
             told = (Cleared("", RULE_FAILED, rule, now or 0, message.id) for rule in self.dropped)
             outcome.cleared = (*told, *outcome.cleared)
@@ -197,14 +200,12 @@ class Core:
             self.notices.stopped(message, name, entry, error, now)
             for name, entry, error in queries.take_faults()
         ]
-        reports = queries.take_reports()
-        if stopped or reports or queries.alerts.ending:
-            before = counted(outcome.alerts)
-            raised, cleared = queries.alerts.raised(message.id, before)
-            over = queries.alerts.over(message.id, now or 0, before + len(raised))
-            outcome.reports += reports
-            outcome.alerts += (*raised, *stopped)
-            outcome.cleared += (*cleared, *over)
+        before = counted(outcome.alerts)
+        raised, cleared = queries.alerts.raised(message.id, before)
+        over = queries.alerts.over(message.id, now or 0, before + len(raised))
+        outcome.reports += queries.take_reports()
+        outcome.alerts += (*raised, *stopped)
+        outcome.cleared += (*cleared, *over)
         return outcome
 
     def with_reasoner(self, outcome: Outcome, before: str) -> Outcome:

@@ -131,8 +131,14 @@ class KnowledgeBase:
     def _marked(self, triples: Iterable[Triple], mark: int) -> list[Triple]:
         """Put triples into a graph; returns those that no other graph holds."""
         marks_of, listeners, add = self.marks, self._listeners, self.index.add
-        new = []
+        new, known, plain = [], self._marks, mark == _WINDOW and not self._listeners
         for triple in triples:
+            if plain and triple not in known:
+                # As most that stream: only the index knows of it.
+                if add(triple):
+                    self._sizes[mark] += 1
+                    new.append(triple)
+                continue
             marks = marks_of(triple)
             if marks & mark:
                 continue
@@ -149,8 +155,13 @@ class KnowledgeBase:
     def _unmarked(self, triples: Iterable[Triple], mark: int) -> list[Triple]:
         """Take triples out of a graph; returns those that no graph holds now."""
         marks_of, listeners, discard = self.marks, self._listeners, self.index.discard
-        gone = []
+        gone, known, plain = [], self._marks, mark == _WINDOW and not self._listeners
         for triple in triples:
+            if plain and triple not in known:
+                if discard(triple):
+                    self._sizes[mark] -= 1
+                    gone.append(triple)
+                continue
             marks = marks_of(triple)
             if not marks & mark:
                 continue

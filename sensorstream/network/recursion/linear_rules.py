@@ -200,16 +200,24 @@ class FlatClosure:
 
         The same triple may occur twice, but as often at each call.
         """
-        subject, predicate, object_ = triple
-        by_class = self._by_class.get(predicate)
-        if by_class is not None:
-            make = by_class.get(object_.__class__)
-        else:
-            by_value = self._by_value.get(predicate)
-            make = None if by_value is None else by_value.get(object_)
-        if make is None:
-            make = self._met(triple)
-        return make(subject, predicate, object_)
+        return self.implied((triple,))
+
+    def implied(self, triples: Iterable[Triple]) -> list[Triple]:
+        """The :meth:`conclusions` of several triples, in order."""
+        found: list[Triple] = []
+        classes, values = self._by_class, self._by_value
+        for triple in triples:
+            subject, predicate, object_ = triple
+            if (by_class := classes.get(predicate)) is not None:
+                make = by_class.get(object_.__class__)
+            else:
+                by_value = values.get(predicate)
+                make = None if by_value is None else by_value.get(object_)
+            if make is None:
+                make = self._met(triple)
+            if make is not _nothing:
+                found += make(subject, predicate, object_)
+        return found
 
     def steps(self) -> Iterator[tuple[TriplePattern, tuple[TriplePattern, ...]]]:
         """The premise and conclusions of each rule."""
@@ -295,8 +303,14 @@ class FlatClosure:
             yield from ((subject, p, o) for p, o in table.said(object_))
 
 
+def _nothing(_s: object, _p: object, _o: object) -> Sequence[Triple]:
+    return ()
+
+
 def _making(conclusions: Sequence[Triple], places: Mapping[Term, str]) -> _Make:
     """A function of a triple's parts; ``places`` are those of the terms of the sample."""
+    if not conclusions:
+        return _nothing
     if all(places.get(s) == "s" and p not in places and o not in places for s, p, o in conclusions):
         # As of most classes: a text for each would take longer to write than it saves.
         said = [(p, o) for _, p, o in conclusions]
