@@ -156,8 +156,6 @@ class ReorderBuffer(Generic[Item]):
         and is not. False says nothing; :meth:`offer` decides.
         """
         state = self._state
-        if not self.waits:
-            return True
         if (
             self._heap
             or received != state.now

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice
 from operator import attrgetter
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias, cast
 
 from sensorstream.errors import MappingError
 from sensorstream.mapping.document_parts import Split, alone, in_turn
@@ -173,7 +173,7 @@ class Turn:
     found: dict[str, list[str]] = field(default_factory=dict)
     # The results that do not depend on the variables, by the functions that find them.
     fixed: dict[object, Any] = field(default_factory=dict)
-    statements: MappedStatements = field(default_factory=MappedStatements)
+    statements: MappedStatements = cast(MappedStatements, None)
 
 
 Texts: TypeAlias = Callable[[Turn], list[str]]

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, TypeAlias, cast
 
 from sensorstream.mapping.location_path import ANY, TEXT, LocationPath, Lookup, PathCondition
-from sensorstream.mapping.xml_document import Element
+from sensorstream.mapping.xml_document import Element, children
 
 Nodes: TypeAlias = Sequence[Element | str]
 
@@ -104,7 +104,7 @@ class _Steps:
         return state
 
     def follow(self, nodes: Iterable[Element], found: _Found) -> None:
-        """Go on at the nodes that a step finds; all nodes have one of ``names``."""
+        """Go on at the nodes that a step finds; with :data:`ANY` all are elements."""
         by_name, other = self.by_name, self.any
         for node in nodes:
             state = by_name.get(node.tag)
@@ -145,7 +145,7 @@ class _State:
             for state in self._conditions.fulfilled(element):
                 state.enter(element, found)
         if names := self.children.names:
-            self.children.follow(element.iterchildren(*names), found)
+            self.children.follow(children(element, names), found)
         if names := self.deep.names:
             self.deep.follow(element.iterdescendants(*names), found)
 
@@ -226,7 +226,7 @@ class _Conditions:
             for text in _values_at(element, TEXT):
                 texts.collect(text, found)
         if self._children:
-            for child in element.iterchildren(*self._names):
+            for child in children(element, self._names):
                 if (conditions := self._children.get(child.tag)) is not None:
                     conditions._collect(child, found)  # noqa: SLF001
 

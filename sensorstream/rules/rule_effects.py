@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from typing import Protocol
+from typing import Protocol, cast
 
 from sensorstream.kb.graph_index import KnowledgeBase
 from sensorstream.model.events import Alert, Cleared, Delta, Departure, Event, Individual, Message
@@ -78,7 +78,7 @@ class RulesRun(Remembering):
     message: Message
     time: Instant
     memory: RuleMemory
-    changes: Requested = field(default_factory=Requested)
+    changes: Requested = cast(Requested, None)
     alerts: list[Alert] = field(default_factory=list)
     replies: list[str] = field(default_factory=list)
     warnings: dict[str, None] = field(default_factory=dict)

@@ -84,6 +84,8 @@ class RuleIndex:
 
     def awake(self, moment: RoundChange) -> Sequence[CompiledRule]:
         """The rules whose trigger may have a solution, in order; O(result and change)."""
+        if not self._waiting:
+            return self.rules
         found = list(self._every)
         for wake, waiting in self._waiting.items():
             for class_name in moment.changed(wake):
