@@ -14,7 +14,7 @@ from typing import Final
 from sensorstream.engine.engine_queries import LiveQueries, QueryTerms
 from sensorstream.engine.inferences import Inferences
 from sensorstream.engine.message_filters import EntryFilter
-from sensorstream.engine.message_reading import Arrived, TermCheck, no_time
+from sensorstream.engine.message_reading import Arrived, TermCheck
 from sensorstream.engine.notices import RULE_FAILED, Notices
 from sensorstream.engine.outcome import Outcome, Timings, counted
 from sensorstream.engine.reorder import Disorder, ReorderBuffer
@@ -25,6 +25,7 @@ from sensorstream.kb.graph_index import KnowledgeBase
 from sensorstream.model.events import Cleared, Message, Status
 from sensorstream.model.timeline import Instant, Timeline
 from sensorstream.model.waits import SilentSource
+from sensorstream.network.budget import no_time
 from sensorstream.reasoning.dl.dl_reasoner import ResilientReasoner
 from sensorstream.reasoning.reasoner import Reasoner
 from sensorstream.rules.continuous import ConditionEvaluator

@@ -256,7 +256,7 @@ def take_in_turn(
         own = take_in(core, arrived, timings, refused)
     else:
         time = arrived.mapped.events[0].time
-        if not order.waits or order.passes(message.source, time, message.received):
+        if not order.waits:
             own = take_in(core, arrived, timings, refused)
             own.released = (*own.released, *released)
             return own

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import chain, islice
 from operator import attrgetter
 from typing import Any, Final, TypeAlias, cast
@@ -18,7 +18,7 @@ from sensorstream.mapping.xml_document import Document, Element
 from sensorstream.mapping.xml_schema import MessageSchemas
 from sensorstream.mapping.xpath import Bound
 from sensorstream.model.events import Event, Message
-from sensorstream.model.frozen import field, frozen, mutable
+from sensorstream.model.frozen import frozen, mutable
 from sensorstream.model.terms import IRI, BlankNode, Subject, Term, Triple
 from sensorstream.model.timeline import Instant
 

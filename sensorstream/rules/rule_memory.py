@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from sensorstream.model.frozen import field, frozen, mutable
+from sensorstream.model.frozen import frozen, mutable
 from sensorstream.model.terms import Term
 from sensorstream.model.timeline import Instant
 from sensorstream.network.agenda import TimeQueue
