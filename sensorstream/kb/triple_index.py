@@ -118,21 +118,11 @@ class TripleIndex:
             return False
         for watcher in self.watchers:
             watcher.removed(triple)
-        indexes: Any = ((self.spo, s, p, o), (self._pos, p, o, s), (self._osp, o, s, p))
-        for index, first, second, third in indexes:
-            if index is None:
-                continue
-            middle = index[first]
-            last = middle[second]
-            if last.__class__ is tuple:
-                if len(middle) > 1:
-                    del middle[second]
-                else:
-                    del index[first]
-            else:
-                del last[third]
-                if len(last) == 1:
-                    middle[second] = tuple(last)
+        _take_out(self.spo, s, p, o)
+        if self._pos is not None:
+            _take_out(self._pos, p, o, s)
+        if self._osp is not None:
+            _take_out(self._osp, o, s, p)
         self._size -= 1
         return True
 
@@ -184,3 +174,17 @@ def _put(index: Index[A, B, C], first: A, second: B, third: C) -> None:
         last[third] = None
     else:
         middle[second] = {last[0]: None, third: None}
+
+
+def _take_out(index: Index[A, B, C], first: A, second: B, third: C) -> None:
+    middle = index[first]
+    last = middle[second]
+    if isinstance(last, tuple):
+        if len(middle) > 1:
+            del middle[second]
+        else:
+            del index[first]
+    elif len(last) > 2:
+        del last[third]
+    else:
+        middle[second] = tuple([each for each in last if each != third])
