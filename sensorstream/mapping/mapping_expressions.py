@@ -100,9 +100,7 @@ class HoleCompiler:
 
         def find(turn: Turn) -> list[str]:
             if short is not None:
-                if variable is None:
-                    return short(turn.context)
-                node = turn.variables[variable]
+                node = turn.context if variable is None else turn.variables[variable]
                 if isinstance(node, Element):
                     return short(node)
             return texts(evaluate(turn))

@@ -188,13 +188,10 @@ def attribute_texts(
     elements = _elements([clark(step, namespaces) for step in steps])
 
     def find(element: Element) -> list[str]:
-        return [value for node in elements(element) if (value := (node.get(name) or "").strip())]
+        nodes = elements(element) if steps else (element,)
+        return [value for node in nodes if (value := (node.get(name) or "").strip())]
 
-    def own(element: Element) -> list[str]:
-        value = (element.get(name) or "").strip()
-        return [value] if value else []
-
-    return names["variable"], find if steps else own
+    return names["variable"], find
 
 
 def _elements(steps: Sequence[str]) -> Callable[[Element], Sequence[Element]]:

@@ -192,7 +192,7 @@ class SchemaClosure:
         self.lifted = False
         self._schema = schema
         self._closure = _closure(schema, types)
-        self._implied = Implied(self._closure.implied)
+        self._implied = Implied(self._closure.conclusions)
 
     def start(self, kb: KnowledgeBase) -> None:
         """Close the static graph, its hierarchies of classes and properties included."""

@@ -90,9 +90,7 @@ class RuleIndex:
         for wake, waiting in self._waiting.items():
             for class_name in moment.changed(wake):
                 found += waiting.get(class_name, ())
-        if len(found) > len(self._every):
-            found.sort(key=itemgetter(0))
-        return [rule for _, rule in found]
+        return [rule for _, rule in sorted(found, key=itemgetter(0))]
 
 
 def run_rules(

@@ -322,7 +322,7 @@ class _Run:
         linear, others = parted(rest)
         self.at_work = AtWork(len(linear) + len(tables), len(others))
         self.closure = FlatClosure(linear, tables, lambda triple: kb.marks(triple) & _STATIC)
-        self._implied = Implied(self.closure.implied)
+        self._implied = Implied(self.closure.conclusions)
         self._into = Origin.STATIC_INFERRED if of_static else Origin.INFERRED
         self._program: DerivationProgram | None = None
         self._graphs = GraphsRead(kb, others)

@@ -179,7 +179,7 @@ class BoundsPair:
         self._told: dict[Triple, tuple[Triple, ...]] = {}
         """The facts that the bounds are told for each assertion."""
         self._implied = Implied(
-            lambda triples: chain.from_iterable(map(self._told.__getitem__, triples))
+            lambda *triples: chain.from_iterable(map(self._told.__getitem__, triples))
         )
 
     @property
