@@ -10,7 +10,6 @@ import time
 import zipfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -24,7 +23,7 @@ from sensorstream.cli.options import FOLDER, json_option, server_options, server
 from sensorstream.cli.terminal import print_json, progress
 from sensorstream.clock import SystemClock
 from sensorstream.errors import MessageError
-from sensorstream.model.frozen import frozen
+from sensorstream.model.frozen import asdict, field, frozen, mutable, replace
 from sensorstream.settings.settings_file import load_settings
 
 
@@ -87,7 +86,7 @@ def write_messages(messages: Iterable[bytes], folder: Path) -> None:
     click.echo(f"wrote {number} messages to {folder}")
 
 
-@dataclass(slots=True)
+@mutable
 class Tally:
     """The outcomes of the messages: ``rejected`` has (name, code, reason), ``unmatched`` (name,
     likely cause); ``held``, ``late`` and ``journalled`` are also counted as accepted.

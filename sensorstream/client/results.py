@@ -7,14 +7,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from sensorstream.installation import require
 from sensorstream.model import xsd
-from sensorstream.model.frozen import frozen
+from sensorstream.model.frozen import field, frozen, mutable
 from sensorstream.model.html_tables import html_lines, html_table
 from sensorstream.model.xsd import INTEGER_TYPES
 
@@ -183,7 +182,7 @@ class SentEvent:
     data: dict[str, Any]
 
 
-@dataclass(slots=True)
+@mutable
 class EventReader:
     """A reader that assembles events from the lines of a stream."""
 
@@ -207,7 +206,7 @@ class EventReader:
         return None
 
 
-@dataclass(slots=True)
+@mutable
 class ReportReader:
     """A reader that makes reports of the events of a query; ``variables`` are its columns."""
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
 from datetime import UTC, datetime, tzinfo
 from decimal import Context, Decimal, InvalidOperation
 from typing import Final, TypeAlias
@@ -19,7 +18,7 @@ from nicegui import Client, ui
 
 from sensorstream.console import page_addresses
 from sensorstream.console.page_addresses import TYPE, local_name
-from sensorstream.model.frozen import frozen
+from sensorstream.model.frozen import field, frozen, mutable
 
 UNKNOWN: Final = "-"
 """The text of a number that is not known."""
@@ -50,7 +49,7 @@ Value: TypeAlias = Text | Sequence[Text]
 """A text, or several that stand side by side."""
 
 
-@dataclass(slots=True)
+@mutable
 class Viewer:
     """The clock of who looks at a page, and the labels that the ontology gives to its terms."""
 

@@ -101,7 +101,7 @@ class Engine(Core):
             except InvalidTerm as error:
                 arrived = UnmappedMessage(arrived.message, error, seconds=arrived.seconds)
         message, timings = arrived.message, Timings(t_m=arrived.seconds)
-        news = self._weigh(message, 1)
+        news = None if self.shedder is None else self._weigh(message, 1)
         own = self._set_aside(arrived, timings) if isinstance(arrived, UnmappedMessage) else arrived
         return self.marked(following(news, take_in_turn(self, message, own, timings, refused)))
 

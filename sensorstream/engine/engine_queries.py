@@ -15,7 +15,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import partial
 from operator import attrgetter
 from typing import Final, TypeAlias
@@ -36,7 +35,7 @@ from sensorstream.errors import (
 from sensorstream.kb.graph_index import KnowledgeBase, Origin
 from sensorstream.kb.triple_index import TripleIndex
 from sensorstream.model.events import Delta, Event, net_delta
-from sensorstream.model.frozen import frozen
+from sensorstream.model.frozen import frozen, mutable
 from sensorstream.model.terms import IRI, Literal, Triple
 from sensorstream.model.timeline import Instant, Timeline
 from sensorstream.model.waits import SilentSource
@@ -105,7 +104,7 @@ class RunningQuery:
     reports: int = 0
 
 
-@dataclass(slots=True)
+@mutable
 class _Counted:
     """A registration while its query runs."""
 
@@ -461,18 +460,19 @@ class LiveQueries:
 
     # -- what it came to --------------------------------------------------------------------
 
+    @property
+    def has_news(self) -> bool:
+        """Whether there is a report, a fault or the end of an alert to tell of."""
+        return bool(self._reports or self.lost or self.processor.faults or self.alerts.ending)
+
     def take_reports(self) -> tuple[EngineReport, ...]:
         """The reports since the last call."""
-        if not self._reports:
-            return ()
         reports = tuple(self._reports)
         self._reports.clear()
         return reports
 
     def take_faults(self) -> list[Fault]:
         """The queries that a fault has stopped since the last call."""
-        if not self.processor.faults and not self.lost:
-            return []
         faults, self.lost = self.lost, []
         for name, *_ in faults:
             if name not in self._registered:

@@ -14,7 +14,7 @@ from typing import Final
 from sensorstream.engine.engine_queries import LiveQueries, QueryTerms
 from sensorstream.engine.inferences import Inferences
 from sensorstream.engine.message_filters import EntryFilter
-from sensorstream.engine.message_reading import Arrived, TermCheck, no_time
+from sensorstream.engine.message_reading import Arrived, TermCheck
 from sensorstream.engine.notices import RULE_FAILED, Notices
 from sensorstream.engine.outcome import Outcome, Timings, counted
 from sensorstream.engine.reorder import Disorder, ReorderBuffer
@@ -25,6 +25,7 @@ from sensorstream.kb.graph_index import KnowledgeBase
 from sensorstream.model.events import Cleared, Message, Status
 from sensorstream.model.timeline import Instant, Timeline
 from sensorstream.model.waits import SilentSource
+from sensorstream.network.budget import no_time
 from sensorstream.reasoning.dl.dl_reasoner import ResilientReasoner
 from sensorstream.reasoning.reasoner import Reasoner
 from sensorstream.rules.continuous import ConditionEvaluator
@@ -186,9 +187,12 @@ class Core:
 
     def with_queries(self, outcome: Outcome) -> Outcome:
         """Add the reports of queries, the queries stopped by a fault, and ended inferences."""
-        queries, message, now = self.queries, outcome.message, self.now
+        queries = self.queries
         if self.inferences.ended:
             outcome.ended += self.inferences.take_ended()
+        if not self.dropped and not queries.has_news:
+            return outcome
+        message, now = outcome.message, self.now
         if self.dropped:
             told = (Cleared("", RULE_FAILED, rule, now or 0, message.id) for rule in self.dropped)
             outcome.cleared = (*told, *outcome.cleared)
@@ -197,14 +201,12 @@ class Core:
             self.notices.stopped(message, name, entry, error, now)
             for name, entry, error in queries.take_faults()
         ]
-        reports = queries.take_reports()
-        if stopped or reports or queries.alerts.ending:
-            before = counted(outcome.alerts)
-            raised, cleared = queries.alerts.raised(message.id, before)
-            over = queries.alerts.over(message.id, now or 0, before + len(raised))
-            outcome.reports += reports
-            outcome.alerts += (*raised, *stopped)
-            outcome.cleared += (*cleared, *over)
+        before = counted(outcome.alerts)
+        raised, cleared = queries.alerts.raised(message.id, before)
+        over = queries.alerts.over(message.id, now or 0, before + len(raised))
+        outcome.reports += queries.take_reports()
+        outcome.alerts += (*raised, *stopped)
+        outcome.cleared += (*cleared, *over)
         return outcome
 
     def with_reasoner(self, outcome: Outcome, before: str) -> Outcome:

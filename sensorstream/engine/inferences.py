@@ -46,13 +46,14 @@ class InferredState:
 class Inferences:
     """The beginnings of present inferences; ``ended`` are intervals to report. O(change) each."""
 
-    __slots__ = ("_begun", "ended", "touched")
+    __slots__ = ("_about", "_begun", "ended", "touched")
 
     def __init__(self) -> None:
         self.ended: list[Ended] = []
         self.touched: set[Subject] | None = None
         """Gets the subjects of what begins or ends, if anybody wants to know them."""
         self._begun: dict[Triple, BegunInterval] = {}
+        self._about: dict[Subject, dict[Triple, None]] = {}
 
     def take_ended(self) -> tuple[Ended, ...]:
         """The intervals that ended since the last call, in order; earlier changes are final."""
@@ -73,20 +74,24 @@ class Inferences:
         ``window`` hold already. ``undo`` gets the way back, ``resettled`` are the subjects that may
         belong to another stay than before.
         """
-        undo.append(partial(self.ended.__delitem__, slice(len(self.ended), None)))
         for triple in inferred.removed:
             self._end(triple, now, undo)
         homes: dict[Subject, BegunInterval] = {}
         for triple in inferred.added:
             self._begin(triple, _home(triple[0], homes, window, cause, now), undo)
         for subject in resettled:
-            for triple in kb.match(subject, None, None):
-                if (begun := self._begun.get(triple)) is None:
-                    continue
+            for triple in self.about(subject, kb):
                 home = _home(subject, homes, window, cause, now)
-                if begun.stay != home.stay:
+                if self._begun[triple].stay != home.stay:
                     self._end(triple, now, undo)
                     self._begin(triple, home, undo)
+
+    def about(self, subject: Subject, kb: KnowledgeBase) -> Sequence[Triple]:
+        """The statements about a subject that are inferred now, in the order of the index."""
+        found = self._about.get(subject, ())
+        if len(found) < 2:
+            return tuple(found)
+        return [triple for triple in kb.match(subject, None, None) if triple in found]
 
     def begun(self) -> Mapping[Triple, BegunInterval]:
         """The beginning of each statement that is inferred now; it changes with the engine."""
@@ -133,25 +138,38 @@ class Inferences:
                 one = window.get(begun.name) if state is None else None
                 if one is not None:
                     begun = BegunInterval(one.stay, one.name, Provenance(one.message, one.time))
-            self._begun[triple] = begun
+            self._set(triple, begun)
         for triple, begun in saved.items():
-            self._tell(triple, begun, now)
+            self._tell(triple, begun, now, [])
 
     def _begin(self, triple: Triple, begun: BegunInterval, undo: list[Undo]) -> None:
         if self.touched is not None:
             self.touched.add(triple[0])
-        self._begun[triple] = begun
-        undo.append(partial(self._begun.__delitem__, triple))
+        self._set(triple, begun)
+        undo.append(partial(self._drop, triple))
 
     def _end(self, triple: Triple, now: Instant, undo: list[Undo]) -> None:
         if self.touched is not None:
             self.touched.add(triple[0])
-        begun = self._begun.pop(triple)
-        undo.append(partial(self._begun.__setitem__, triple, begun))
-        self._tell(triple, begun, now)
+        begun = self._drop(triple)
+        undo.append(partial(self._set, triple, begun))
+        self._tell(triple, begun, now, undo)
 
-    def _tell(self, triple: Triple, begun: BegunInterval, now: Instant) -> None:
+    def _set(self, triple: Triple, begun: BegunInterval) -> None:
+        self._begun[triple] = begun
+        self._about.setdefault(triple[0], {})[triple] = None
+
+    def _drop(self, triple: Triple) -> BegunInterval:
+        about = self._about[triple[0]]
+        if len(about) > 1:
+            del about[triple]
+        else:
+            del self._about[triple[0]]
+        return self._begun.pop(triple)
+
+    def _tell(self, triple: Triple, begun: BegunInterval, now: Instant, undo: list[Undo]) -> None:
         if begun.provenance.time < now:
+            undo.append(self.ended.pop)
             self.ended.append(
                 Ended(begun.stay, begun.name, triple, begun.provenance, now, inferred=True)
             )

@@ -22,6 +22,7 @@ from sensorstream.model.events import Event, Message
 from sensorstream.model.frozen import frozen
 from sensorstream.model.terms import IRI, BlankNode, Literal, Triple
 from sensorstream.model.timeline import Instant
+from sensorstream.network.budget import no_time
 from sensorstream.processes.fork_once import run_apart
 
 STEPS: Final = 10
@@ -116,11 +117,6 @@ class ReadMessage:
 
     document: etree._ElementTree
     seconds: float
-
-
-def no_time() -> float:
-    """Return 0: the counter where no phase times are wanted."""
-    return 0.0
 
 
 @dataclass(slots=True, eq=False)

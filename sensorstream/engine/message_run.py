@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Final, ParamSpec
 
 from sensorstream.engine.engine_state import Core
@@ -21,6 +20,7 @@ from sensorstream.model.events import (
     Status,
     net_delta,
 )
+from sensorstream.model.frozen import mutable
 from sensorstream.model.terms import Subject, Triple
 from sensorstream.reasoning.reasoner import without_limits
 from sensorstream.rules.continuous import unlimited
@@ -34,7 +34,7 @@ _INFERRED: Final = int(Origin.INFERRED)
 _DERIVED_ONLY: Final = int(Origin.INFERRED | Origin.WINDOW)
 
 
-@dataclass(slots=True)
+@mutable
 class _Step:
     """An applied change, so that it can be taken back."""
 
@@ -208,12 +208,13 @@ class MessageRun:
     def _inferred(self, individual: Individual) -> tuple[Triple, ...]:
         """The inferences about a leaving individual, which is still in the indexes."""
         statements, marks = individual.statements, self.kb.marks
+        about = self._core.inferences.about
         subjects = {individual.name: None} | {t[0]: None for t in statements}
         return tuple(
             [
                 triple
                 for subject in subjects
-                for triple in self.kb.match(subject, None, None)
+                for triple in about(subject, self.kb)
                 if triple not in statements and marks(triple) & _DERIVED_ONLY == _INFERRED
             ]
         )

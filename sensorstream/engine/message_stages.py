@@ -62,8 +62,8 @@ def take_in(
         core.notices.doubt([rule.name for rule in core.rules.rules])
     else:
         outcome = _taken(core, arrived, timings, heard, waited=received is not None)
-        if outcome.time is not None and core.now is not None:
-            core.clock.heard(core.present(core.now), heard)
+        if outcome.time is not None and (now := core.now) is not None:
+            core.clock.heard(core.present(now), heard)
     return following(passed, outcome)
 
 
@@ -89,7 +89,7 @@ def _taken(
     if parts.window is None:
         return _passed(core, arrived, timings, heard)
     before = core.degraded
-    closing = _closing(core, arrived)
+    closing = {} if core.shedder is None else _closing(core, arrived)
     result = _attempt(core, arrived, timings, heard, closing)
     if closing and isinstance(result, Exception):
         # A message must not be rejected for a synopsis of earlier ones: try it without.
@@ -134,8 +134,8 @@ def _attempt(
 
 def tell_queries(core: Core, run: MessageRun, received: Instant) -> None:
     """Let the queries take in the changes, which arrived at a time."""
-    if core.window.now is not None:
-        core.queries.take_in(run.said, run.visible, core.window.now, received)
+    if (now := core.window.now) is not None:
+        core.queries.take_in(run.said, run.visible, now, received)
 
 
 def _given_up(core: Core, outcome: Outcome, error: Exception) -> Outcome:
@@ -201,8 +201,7 @@ def _unrepaired(core: Core, said: Sequence[Event], latest: Instant) -> str:
 def _closing(core: Core, arrived: Arrived) -> Mapping[IRI, Summary]:
     """The summaries of a shedding period that ends with a message."""
     events = arrived.mapped.events
-    if core.shedder is None:
-        return {}
+    assert core.shedder is not None
     return core.shedder.closing(events[0].time if events else None)
 
 
@@ -248,7 +247,7 @@ def take_in_turn(
         Its outcome; ``released`` holds the outcomes of those whose turn it is now.
     """
     order, own = core.order, arrived if isinstance(arrived, Outcome) else None
-    released = [*release(core, message.received, refused)] if core.held and not order.waits else []
+    released = [*release(core, message.received, refused)] if order and not order.waits else []
     if isinstance(arrived, Outcome):
         order.advance(message.received)
     elif not arrived.mapped.events:
@@ -257,7 +256,7 @@ def take_in_turn(
         own = take_in(core, arrived, timings, refused)
     else:
         time = arrived.mapped.events[0].time
-        if order.passes(message.source, time, message.received):
+        if not order.waits:
             own = take_in(core, arrived, timings, refused)
             own.released = (*own.released, *released)
             return own

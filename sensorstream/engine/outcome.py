@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
 from typing import Final
 
 from sensorstream.engine.engine_queries import EngineReport
@@ -11,7 +10,7 @@ from sensorstream.engine.notices import RULE_FAILED
 from sensorstream.engine.query_alerts import KIND
 from sensorstream.errors import SensorStreamError
 from sensorstream.model.events import Alert, Cleared, Departure, Ended, Message, Status
-from sensorstream.model.frozen import frozen
+from sensorstream.model.frozen import field, frozen, mutable, replace
 from sensorstream.model.html_tables import html_table
 from sensorstream.model.terms import Subject
 from sensorstream.model.timeline import Instant
@@ -19,7 +18,7 @@ from sensorstream.model.timeline import Instant
 _COUNTED: Final = frozenset({"rule", KIND, RULE_FAILED})
 
 
-@dataclass(slots=True)
+@mutable
 class Timings:
     """Seconds by phase of the paper's equation (10).
 
@@ -53,7 +52,7 @@ class Withheld:
     cause: str
 
 
-@dataclass(slots=True)
+@mutable
 class Outcome:
     """The outcome of a message, to which the engine adds; then nobody changes it.
 

@@ -5,12 +5,11 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Final, TypeAlias
 
 from sensorstream.model.events import Alert, Cleared
-from sensorstream.model.frozen import frozen
+from sensorstream.model.frozen import field, frozen, mutable
 from sensorstream.model.terms import Literal, Term
 from sensorstream.model.timeline import Instant
 from sensorstream.network.intervals.interval_planner import is_in_time
@@ -38,7 +37,7 @@ class SolutionCounts:
     keys: Mapping[str, int]
 
 
-@dataclass(slots=True)
+@mutable
 class _Alerting:
     """The ALERT clauses of a text; by rule over time, or by None for a query."""
 

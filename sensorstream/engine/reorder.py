@@ -16,10 +16,9 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
 from typing import Final, Generic, TypeVar
 
-from sensorstream.model.frozen import frozen
+from sensorstream.model.frozen import field, frozen, mutable, replace
 from sensorstream.model.timeline import Instant
 
 Item = TypeVar("Item")
@@ -64,7 +63,7 @@ class Heard:
     at: Instant
 
 
-@dataclass(slots=True)
+@mutable
 class ReorderState(Generic[Item]):
     """A buffer at rest. ``sources`` stand in the order in which they were heard last."""
 
@@ -149,30 +148,6 @@ class ReorderBuffer(Generic[Item]):
             heapq.heappush(self._heap, (time, state.arrivals, item))
         self._raise_frontier()
         return in_time
-
-    def passes(self, source: str, time: Instant, received: Instant) -> bool:
-        """Whether an item need not wait, so that it is to be taken at once instead of offered. Only
-        the plain case is known here: nothing waits, and its source is the only one, is never late,
-        and is not. False says nothing; :meth:`offer` decides.
-        """
-        state = self._state
-        if not self.waits:
-            return True
-        if (
-            self._heap
-            or received != state.now
-            or time < state.released
-            or len(state.sources) != 1
-            or source not in state.sources
-            or self.disorder.of(source)
-        ):
-            return False
-        state.sources[source] = Heard(time, received)
-        self._fronts = [(time, source)]
-        state.frontier = max(state.frontier, time)
-        state.released = state.latest = time
-        state.arrivals += 1
-        return True
 
     def release(self) -> list[Item]:
         """Remove and return the messages at or below the frontier, in order."""

@@ -21,7 +21,6 @@ for Aggregation Queries over Data Streams (random sampling, drops by hash).
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
 from decimal import Context, Decimal
 from fractions import Fraction
 from hashlib import blake2b
@@ -31,7 +30,7 @@ from typing import Final, TypeAlias, TypeVar
 from sensorstream.engine.message_filters import number_of
 from sensorstream.model import owl, rdf, xsd
 from sensorstream.model.events import Event
-from sensorstream.model.frozen import frozen
+from sensorstream.model.frozen import field, frozen, mutable, replace
 from sensorstream.model.schedules import Multiples
 from sensorstream.model.terms import IRI, BlankNode, Literal, Subject, Term, Triple
 from sensorstream.model.timeline import Instant, Timeline
@@ -227,7 +226,7 @@ class Shedding:
         return of_it[0].about
 
 
-@dataclass(slots=True)
+@mutable
 class Entered:
     """The individuals that have entered the window in this period of shedding; it ends then."""
 

@@ -103,8 +103,8 @@ class KnowledgeBase:
         A triple that another graph also holds neither appears in the union nor disappears from it.
         """
         mark = int(origin)
-        removed = self._unmarked(delta.removed, mark)
-        added = self._marked(delta.added, mark)
+        removed = self._moved(delta.removed, mark, into=False)
+        added = self._moved(delta.added, mark, into=True)
         if len(added) == len(delta.added) and len(removed) == len(delta.removed):
             return delta
         return Delta(delta.time, tuple(added), tuple(removed))
@@ -119,7 +119,7 @@ class KnowledgeBase:
         )
 
     def add(self, origin: Origin, triples: Iterable[Triple]) -> None:
-        self._marked(triples, int(origin))
+        self._moved(triples, int(origin), into=True)
 
     def triples(self, origin: Origin) -> Iterator[Triple]:
         """The triples of one graph; O(knowledge base)."""
@@ -128,42 +128,30 @@ class KnowledgeBase:
             return (triple for triple in self.index if marks_of(triple) & mark)
         return (triple for triple, marks in self._marks.items() if marks & mark)
 
-    def _marked(self, triples: Iterable[Triple], mark: int) -> list[Triple]:
-        """Put triples into a graph; returns those that no other graph holds."""
-        marks_of, listeners, add = self.marks, self._listeners, self.index.add
-        new = []
+    def _moved(self, triples: Iterable[Triple], mark: int, *, into: bool) -> list[Triple]:
+        """Put triples into a graph, or take them out; returns those that no other graph holds."""
+        marks_of, known, listeners, sizes = self.marks, self._marks, self._listeners, self._sizes
+        change, step = (self.index.add, 1) if into else (self.index.discard, -1)
+        moved, plain = [], mark == _WINDOW and not listeners
         for triple in triples:
-            marks = marks_of(triple)
-            if marks & mark:
+            if plain and triple not in known:
+                # As most that stream: only the index knows of it.
+                if change(triple):
+                    sizes[mark] += step
+                    moved.append(triple)
                 continue
+            old = marks_of(triple)
+            if bool(old & mark) is into:
+                continue
+            new = old ^ mark
             for listener in listeners:
-                listener(triple, marks, marks | mark)
-            if marks | mark != _WINDOW:
-                self._marks[triple] = marks | mark
-            self._sizes[mark] += 1
-            if not marks:
-                add(triple)
-                new.append(triple)
-        return new
-
-    def _unmarked(self, triples: Iterable[Triple], mark: int) -> list[Triple]:
-        """Take triples out of a graph; returns those that no graph holds now."""
-        marks_of, listeners, discard = self.marks, self._listeners, self.index.discard
-        gone = []
-        for triple in triples:
-            marks = marks_of(triple)
-            if not marks & mark:
-                continue
-            left = marks & ~mark
-            for listener in listeners:
-                listener(triple, marks, left)
-            self._sizes[mark] -= 1
-            if left and left != _WINDOW:
-                self._marks[triple] = left
-                continue
-            if not left:
-                discard(triple)
-                gone.append(triple)
-            if marks != _WINDOW:
-                del self._marks[triple]
-        return gone
+                listener(triple, old, new)
+            sizes[mark] += step
+            if new and new != _WINDOW:
+                known[triple] = new
+            if not old or not new:
+                change(triple)
+                moved.append(triple)
+            if not new or new == _WINDOW:
+                known.pop(triple, None)
+        return moved

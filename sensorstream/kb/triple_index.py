@@ -75,8 +75,8 @@ class TripleIndex:
     def __iter__(self) -> Iterator[Triple]:
         return ((s, p, o) for s, ps in self.spo.items() for p, os in ps.items() for o in os)
 
-    def add(self, triple: Triple) -> None:
-        """Add a triple that is not in the set."""
+    def add(self, triple: Triple) -> bool:
+        """Add a triple; whether it was not in the set."""
         s, p, o = triple
         # _put twice, written out: everything that streams passes here.
         said = self.spo.get(s)
@@ -86,6 +86,8 @@ class TripleIndex:
             objects = said.get(p)
             if objects is None:
                 said[p] = (o,)
+            elif o in objects:
+                return False
             elif isinstance(objects, dict):
                 objects[o] = None
             else:
@@ -107,18 +109,22 @@ class TripleIndex:
         self._size += 1
         for watcher in self.watchers:
             watcher.added(triple)
+        return True
 
-    def discard(self, triple: Triple) -> None:
-        """Remove a triple that is in the set."""
+    def discard(self, triple: Triple) -> bool:
+        """Remove a triple; whether it was in the set."""
+        s, p, o = triple
+        if o not in self.spo.get(s, _EMPTY).get(p, ()):
+            return False
         for watcher in self.watchers:
             watcher.removed(triple)
-        s, p, o = triple
         _take_out(self.spo, s, p, o)
         if self._pos is not None:
             _take_out(self._pos, p, o, s)
         if self._osp is not None:
             _take_out(self._osp, o, s, p)
         self._size -= 1
+        return True
 
     def match(
         self, subject: Subject | None, predicate: IRI | None, object_: Term | None
@@ -174,11 +180,11 @@ def _take_out(index: Index[A, B, C], first: A, second: B, third: C) -> None:
     middle = index[first]
     last = middle[second]
     if isinstance(last, tuple):
-        del middle[second]
-        if not middle:
+        if len(middle) > 1:
+            del middle[second]
+        else:
             del index[first]
-        return
-    del last[third]
-    if len(last) == 1:
-        (left,) = last
-        middle[second] = (left,)
+    elif len(last) > 2:
+        del last[third]
+    else:
+        middle[second] = tuple([each for each in last if each != third])

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, islice
 from operator import attrgetter
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias, cast
 
 from sensorstream.errors import MappingError
 from sensorstream.mapping.document_parts import Split, alone, in_turn
@@ -18,7 +18,7 @@ from sensorstream.mapping.xml_document import Document, Element
 from sensorstream.mapping.xml_schema import MessageSchemas
 from sensorstream.mapping.xpath import Bound
 from sensorstream.model.events import Event, Message
-from sensorstream.model.frozen import frozen
+from sensorstream.model.frozen import frozen, mutable
 from sensorstream.model.terms import IRI, BlankNode, Subject, Term, Triple
 from sensorstream.model.timeline import Instant
 
@@ -45,7 +45,7 @@ class MappedMessage:
     notes: tuple[str, ...] = ()
 
 
-@dataclass(slots=True)
+@mutable
 class MappedStatements:
     """The statements of a message for one time, in order.
 
@@ -98,7 +98,7 @@ class MappedStatements:
         return tuple(listed)
 
 
-@dataclass(slots=True)
+@mutable
 class Harvest:
     """The result of the rules for a message so far. ``sought`` is for reports: the XPaths of
     triples maps, and whether each has found anything. ``again``: the message was mapped before,
@@ -160,7 +160,7 @@ class Harvest:
         return node
 
 
-@dataclass(slots=True)
+@mutable
 class Turn:
     """A run of a rule, or an iteration of RML: a node that its path found, and variables.
     ``statements`` are those of the individual at hand, to be added to.
@@ -173,7 +173,7 @@ class Turn:
     found: dict[str, list[str]] = field(default_factory=dict)
     # The results that do not depend on the variables, by the functions that find them.
     fixed: dict[object, Any] = field(default_factory=dict)
-    statements: MappedStatements = field(init=False)
+    statements: MappedStatements = cast(MappedStatements, None)
 
 
 Texts: TypeAlias = Callable[[Turn], list[str]]

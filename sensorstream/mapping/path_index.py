@@ -8,15 +8,12 @@ al., TODS 2003) and XTrie (Chan et al., VLDB Journal 2002), for paths in general
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Final, TypeAlias, cast
+from typing import TypeAlias, cast
 
 from sensorstream.mapping.location_path import ANY, TEXT, LocationPath, Lookup, PathCondition
-from sensorstream.mapping.xml_document import Element
+from sensorstream.mapping.xml_document import FEW, Element
 
 Nodes: TypeAlias = Sequence[Element | str]
-
-_FEW: Final = 4
-"""So many names lxml compares faster than a dictionary finds them."""
 
 
 class PathIndex:
@@ -99,12 +96,12 @@ class _Steps:
             state = self.by_name.setdefault(name, _State())
         else:
             state = self.any = self.any or _State()
-        many = self.any is not None or len(self.by_name) > _FEW
+        many = self.any is not None or len(self.by_name) > FEW
         self.names = (ANY,) if many else tuple(self.by_name)
         return state
 
     def follow(self, nodes: Iterable[Element], found: _Found) -> None:
-        """Go on at the nodes that a step finds; all nodes have one of ``names``."""
+        """Go on at the nodes that a step finds; with :data:`ANY` all are elements."""
         by_name, other = self.by_name, self.any
         for node in nodes:
             state = by_name.get(node.tag)
@@ -145,7 +142,8 @@ class _State:
             for state in self._conditions.fulfilled(element):
                 state.enter(element, found)
         if names := self.children.names:
-            self.children.follow(element.iterchildren(*names), found)
+            few = len(element) <= FEW and names[0] != ANY
+            self.children.follow(element if few else element.iterchildren(*names), found)
         if names := self.deep.names:
             self.deep.follow(element.iterdescendants(*names), found)
 
@@ -189,7 +187,7 @@ class _Conditions:
     def _after(self, steps: Sequence[str], there: str, value: str | None) -> _State:
         if steps:
             child = self._children.setdefault(steps[0], _Conditions())
-            self._names = tuple(self._children) if len(self._children) <= _FEW else (ANY,)
+            self._names = tuple(self._children) if len(self._children) <= FEW else (ANY,)
             return child._after(steps[1:], there, value)  # noqa: SLF001
         if there == TEXT:
             place = self._texts = self._texts or _Place()
@@ -212,7 +210,7 @@ class _Conditions:
 
     def _collect(self, element: Element, found: dict[_State, None]) -> None:
         attributes = self._attributes
-        if len(attributes) <= _FEW:
+        if len(attributes) <= FEW:
             for name, place in attributes.items():
                 if (value := element.get(name)) is not None:
                     place.collect(value, found)

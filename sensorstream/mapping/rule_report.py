@@ -5,7 +5,6 @@ recorder reports every expression; a plan without one has no cost for it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence, Set
-from dataclasses import dataclass, field, replace
 from typing import Final
 
 from sensorstream.errors import MappingError
@@ -22,7 +21,7 @@ from sensorstream.mapping.reference_data import NO_REFERENCE, ReferenceData
 from sensorstream.mapping.xml_document import Document, Element, written_name
 from sensorstream.mapping.xpath import evaluated
 from sensorstream.model.events import Message
-from sensorstream.model.frozen import frozen
+from sensorstream.model.frozen import field, frozen, mutable, replace
 from sensorstream.model.schema import Schema
 from sensorstream.model.timeline import Timeline
 from sensorstream.sparql.walk import nodes
@@ -130,7 +129,7 @@ def _explained(
     return Explanation(line if isinstance(line, int) else 1, rules, left, error)
 
 
-@dataclass(slots=True)
+@mutable
 class _Tally:
     tried: int = 0
     found: int = 0
@@ -299,7 +298,7 @@ _ABOUT_SCHEMAS: Final = f"{{{XML_SCHEMA_INSTANCE}}}"
 _LONGEST: Final = 60
 
 
-@dataclass(slots=True)
+@mutable
 class Seen:
     """The nodes that expressions found. ``passed`` are elements that were the context of a rule,
     ``whole`` those whose text it read.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Final
 
 from lxml import etree
@@ -18,7 +17,7 @@ from sensorstream.mapping.mapping_plan import Harvest, PlannedRule, Turn
 from sensorstream.mapping.reference_data import NO_REFERENCE, ReferenceData
 from sensorstream.mapping.xml_document import Document, Element
 from sensorstream.model.events import Message
-from sensorstream.model.frozen import frozen
+from sensorstream.model.frozen import field, frozen, mutable
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import Literal, Subject, Triple
 from sensorstream.model.timeline import Timeline
@@ -110,7 +109,7 @@ def places(
     return found
 
 
-@dataclass(slots=True)
+@mutable
 class _Seeker(ExpressionRecorder):
     """A recorder that notes the places of the sought statements."""
 

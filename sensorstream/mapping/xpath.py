@@ -14,7 +14,7 @@ from lxml import etree
 
 from sensorstream.errors import LanguageError, Position
 from sensorstream.language.syntax import XML_SCHEMA_INSTANCE, Hole
-from sensorstream.mapping.xml_document import Element
+from sensorstream.mapping.xml_document import FEW, Element
 from sensorstream.mapping.xpath_tree import NC_NAME, NODE_TYPES, OPERATORS, tokens_of
 
 Bound: TypeAlias = Element | str | float | bool | list[Element]
@@ -188,20 +188,22 @@ def attribute_texts(
     elements = _elements([clark(step, namespaces) for step in steps])
 
     def find(element: Element) -> list[str]:
-        return [value for node in elements(element) if (value := (node.get(name) or "").strip())]
+        nodes = elements(element) if steps else (element,)
+        return [value for node in nodes if (value := (node.get(name) or "").strip())]
 
     return names["variable"], find
 
 
 def _elements(steps: Sequence[str]) -> Callable[[Element], Sequence[Element]]:
-    if not steps:
-        return lambda context: (context,)
-    first, *further = steps
-
     def find(context: Element) -> Sequence[Element]:
-        nodes = list(context.iterchildren(first))
-        for step in further:
-            nodes = [child for node in nodes for child in node.iterchildren(step)]
+        nodes = [context]
+        for step in steps:
+            nodes = [
+                child
+                for node in nodes
+                for child in (node if len(node) <= FEW else node.iterchildren(step))
+                if child.tag == step
+            ]
         return nodes
 
     return find

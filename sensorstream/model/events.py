@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Final
 
 from sensorstream.errors import shortened, shortened_key
-from sensorstream.model.frozen import frozen, settle
+from sensorstream.model.frozen import field, frozen, mutable, replace, settle
 from sensorstream.model.terms import IRI, Subject, Term, Triple
 from sensorstream.model.timeline import Instant
 
@@ -212,7 +211,7 @@ class Provenance:
         return tuple(map(IRI, self.graphs.split()))
 
 
-@dataclass(slots=True)
+@mutable
 class Individual:
     """A stay of an individual in the window, which keeps and expires individuals as a whole.
 

@@ -1,4 +1,4 @@
-"""Immutable data classes: the parts of trees, and the objects made for each message.
+"""Data classes: the parts of trees, and the objects made for each message.
 
 They are structs of msgspec, which makes, compares, prints and pickles them without code of their
 own in Python. ``dataclasses.fields``, ``replace`` and ``asdict`` work for them.
@@ -17,7 +17,7 @@ from msgspec import NODEFAULT, Struct, StructMeta
 from msgspec import field as struct_field
 from msgspec.structs import force_setattr
 
-__all__ = ["Frozen", "asdict", "field", "fields", "frozen", "is_dataclass", "replace", "settle"]
+__all__ = ["asdict", "field", "fields", "is_dataclass", "replace"]
 
 _T = TypeVar("_T")
 _WRITTEN: Final = "__written_fields__"
@@ -41,7 +41,7 @@ class _FrozenMeta(StructMeta):
         body |= {key: _default(each) for key, each in written.items()}
         if any(each.kw_only is True for each in written.values()):
             options["kw_only"] = True
-        made: Any = super().__new__(mcls, name, bases, body, frozen=True, **options)
+        made: Any = super().__new__(mcls, name, bases, body, **{"frozen": True, **options})
         written = {**getattr(made, _WRITTEN, {}), **written}
         setattr(made, _WRITTEN, written)
         compared = [key for key in made.__struct_fields__ if _has(written, key, "compare")]
@@ -104,7 +104,7 @@ class _Frozen(Struct, metaclass=_FrozenMeta):
 
 
 @dataclass_transform(frozen_default=True, field_specifiers=(field,))
-def frozen(cls: type[_T]) -> type[_T]:
+def frozen(cls: type[_T], **options: bool) -> type[_T]:
     """Make a data class with slots, whose objects nobody changes; all below it are, too."""
     if isinstance(cls, _FrozenMeta):
         return cls
@@ -112,7 +112,13 @@ def frozen(cls: type[_T]) -> type[_T]:
     bases = tuple(each for each in cls.__bases__ if each is not object)
     kind = _AbstractMeta if isinstance(cls, ABCMeta) else _FrozenMeta
     body["__qualname__"] = cls.__qualname__
-    return kind(cls.__name__, (*bases, _Frozen), body)  # type: ignore[no-any-return]
+    return kind(cls.__name__, (*bases, _Frozen), body, **options)  # type: ignore[no-any-return]
+
+
+@dataclass_transform(field_specifiers=(field,))
+def mutable(cls: type[_T]) -> type[_T]:
+    """Make such a class whose objects may be changed."""
+    return frozen(cls, frozen=False)
 
 
 @dataclass_transform(frozen_default=True, field_specifiers=(field,))

@@ -17,7 +17,7 @@ from sensorstream.errors import OntologyError, SettingsError
 from sensorstream.installation import require
 from sensorstream.model import owl, rdf, rdfs
 from sensorstream.model.events import Event
-from sensorstream.model.terms import IRI, Term
+from sensorstream.model.terms import IRI, Term, statement_text
 from sensorstream.model.vocabulary import OWL
 from sensorstream.network.budget import NO_LIMITS, Limits
 from sensorstream.reasoning.dl.axioms import ANNOTATIONS, Axioms, built_ins
@@ -211,13 +211,13 @@ def unread_axiom(reasoner: Reasoner, events: Iterable[Event]) -> str:
     """A text on the first axiom that has no effect; "": there is none."""
     if not isinstance(reasoner, ResilientReasoner | SchemaClosure):
         return ""
-    for triple in (triple for event in events for triple in event.triples):
-        _, p, o = triple
-        if says_axiom(o if p == rdf.TYPE else p):
-            told = " ".join(each.n3 for each in triple)
-            return (
-                f"nothing follows from '{told}': the profiles plain, hermit and pellet read axioms "
-                "from the ontology alone: put it into the ontology, or choose a profile with rule "
-                "sets that read it"
-            )
+    for event in events:
+        for triple in event.triples:
+            _, p, o = triple
+            if says_axiom(o if p == rdf.TYPE else p):
+                return (
+                    f"nothing follows from '{statement_text(triple)}': the profiles plain, hermit "
+                    "and pellet read axioms from the ontology alone: put it into the ontology, or "
+                    "choose a profile with rule sets that read it"
+                )
     return ""

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Protocol, cast
 
 from sensorstream.kb.graph_index import KnowledgeBase
 from sensorstream.model.events import Alert, Cleared, Delta, Departure, Event, Individual, Message
+from sensorstream.model.frozen import field, mutable
 from sensorstream.model.terms import IRI, Subject, Term, Triple
 from sensorstream.model.timeline import Instant
 from sensorstream.rules.conditions import Solution
@@ -52,7 +52,7 @@ class RuleHost(Protocol):
         """
 
 
-@dataclass(slots=True)
+@mutable
 class Requested:
     """The change of the window that one round requests."""
 
@@ -64,7 +64,7 @@ class Requested:
         return bool(self.inserted or self.removed)
 
 
-@dataclass(slots=True)
+@mutable
 class RulesRun(Remembering):
     """The rules' work for one message, or for a time that has come.
 
@@ -78,7 +78,7 @@ class RulesRun(Remembering):
     message: Message
     time: Instant
     memory: RuleMemory
-    changes: Requested = field(init=False)
+    changes: Requested = cast(Requested, None)
     alerts: list[Alert] = field(default_factory=list)
     replies: list[str] = field(default_factory=list)
     warnings: dict[str, None] = field(default_factory=dict)
@@ -124,7 +124,7 @@ class RulesRun(Remembering):
         self.cleared.append(Cleared(rule, "rule", key, self.time, self.message.id, place))
 
 
-@dataclass(slots=True)
+@mutable
 class RuleFiring:
     """A solution of a rule's conditions with which its actions are carried out."""
 

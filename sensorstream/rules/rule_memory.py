@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from sensorstream.model.frozen import frozen
+from sensorstream.model.frozen import frozen, mutable
 from sensorstream.model.terms import Term
 from sensorstream.model.timeline import Instant
 from sensorstream.network.agenda import TimeQueue
@@ -49,7 +49,7 @@ AlertKey: TypeAlias = tuple[str, str]
 """Rule name and key, which identify an alert."""
 
 
-@dataclass(slots=True)
+@mutable
 class RuleMemoryChange:
     """The changes of the memory that the rules of a message request; None: forget."""
 
@@ -112,6 +112,8 @@ class RuleMemory:
     @property
     def due(self) -> Instant | None:
         """The time when the first waiting solution is due; O(rules that wait)."""
+        if not self._timers:
+            return None
         dues = [due for each in self._timers.values() if (due := each.next) is not None]
         return min(dues, default=None)
 

@@ -84,13 +84,13 @@ class RuleIndex:
 
     def awake(self, moment: RoundChange) -> Sequence[CompiledRule]:
         """The rules whose trigger may have a solution, in order; O(result and change)."""
+        if not self._waiting:
+            return self.rules
         found = list(self._every)
         for wake, waiting in self._waiting.items():
             for class_name in moment.changed(wake):
                 found += waiting.get(class_name, ())
-        if len(found) > len(self._every):
-            found.sort(key=itemgetter(0))
-        return [rule for _, rule in found]
+        return [rule for _, rule in sorted(found, key=itemgetter(0))]
 
 
 def run_rules(

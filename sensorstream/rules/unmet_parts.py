@@ -5,13 +5,12 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Final, Protocol
 
 from sensorstream.errors import TermError
 from sensorstream.model import rdf, xsd
-from sensorstream.model.frozen import frozen
+from sensorstream.model.frozen import field, frozen, mutable
 from sensorstream.model.terms import IRI, Literal, Subject, Term, Triple
 from sensorstream.model.xsd import RDF_LANG_STRING
 from sensorstream.rules.conditions import Solution
@@ -26,7 +25,7 @@ _IRI: Final = re.compile(r"<([^<>\s]*)>")
 _LOCAL: Final = re.compile(r"[A-Za-z_][\w-]*")
 
 
-@dataclass(slots=True)
+@mutable
 class ShortNames:
     """Writes terms and texts of queries with the prefixes of a rule file."""
 
@@ -103,7 +102,7 @@ def first_unmet(steps: Iterable[TriedPart]) -> str:
     return f"{failed.text}: {told or 'nothing matches'}"
 
 
-@dataclass(slots=True)
+@mutable
 class Prober:
     """Evaluates parts of one query, with the values that its variables have from outside.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from typing import Final
 
 from sensorstream.kb.graph_index import KnowledgeBase
@@ -13,7 +12,7 @@ from sensorstream.language import syntax
 from sensorstream.language.rule_printer import print_node
 from sensorstream.model import rdf
 from sensorstream.model.events import Individual
-from sensorstream.model.frozen import frozen
+from sensorstream.model.frozen import field, frozen, mutable, replace
 from sensorstream.model.terms import IRI, Subject, Term, Triple
 from sensorstream.model.timeline import Instant, Timeline
 from sensorstream.network.build import build
@@ -133,7 +132,7 @@ def variables_of(rule: syntax.SemanticRule, file: syntax.RuleFile) -> list[str]:
     return list(dict.fromkeys(found))
 
 
-@dataclass(slots=True)
+@mutable
 class _Question:
     """A rule, and the variable of it that is the individual."""
 

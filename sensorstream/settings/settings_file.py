@@ -11,14 +11,13 @@ import os
 import re
 import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields
 from ipaddress import ip_network
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
 from sensorstream.errors import Position, SettingsError
 from sensorstream.logs import without_secrets
-from sensorstream.model.frozen import frozen
+from sensorstream.model.frozen import field, fields, frozen, mutable
 from sensorstream.settings.endpoints import Input, OutputSetting
 from sensorstream.settings.settings import (
     LISTED_SECTIONS,
@@ -62,7 +61,7 @@ class GivenSetting:
         return without_secrets(str(value))
 
 
-@dataclass(slots=True)
+@mutable
 class _Reading:
     """A file that is read, and what has been read of it."""
 

@@ -14,12 +14,11 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any, Final
 
-from sensorstream.model.frozen import frozen
+from sensorstream.model.frozen import field, frozen, mutable, replace
 from sensorstream.spark.source_tables import ColumnComparison, ColumnCondition, Value
 
 if TYPE_CHECKING:
@@ -57,7 +56,7 @@ class Wanted:
         return Wanted(columns, self.conditions & other.conditions, self.keys & other.keys)
 
 
-@dataclass(slots=True)
+@mutable
 class _Node:
     """A node of a plan or of an expression."""
 

@@ -13,7 +13,6 @@ network settles, and each query that is due reports, once.
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from itertools import count
 from operator import attrgetter
@@ -22,7 +21,7 @@ from typing import Final
 from sensorstream.errors import UnsupportedQuery
 from sensorstream.kb.occurrences import StreamElement
 from sensorstream.kb.triple_index import TripleIndex
-from sensorstream.model.frozen import frozen
+from sensorstream.model.frozen import frozen, mutable
 from sensorstream.model.terms import IRI, Literal, Triple
 from sensorstream.model.timeline import Instant, Timeline
 from sensorstream.network.agenda import MovedByTime
@@ -63,7 +62,7 @@ class StreamEvent:
     """The beginning of that interval, if it is before ``time``."""
 
 
-@dataclass(slots=True)
+@mutable
 class ProcessorCounts:
     """Counts of the events and triples that a processor has received."""
 

@@ -14,12 +14,11 @@ changes nothing, unless an update says it.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Final, TypeAlias
 
 from sensorstream.model.events import Ended, Event, Individual, Provenance
-from sensorstream.model.frozen import frozen
+from sensorstream.model.frozen import field, frozen, mutable, replace
 from sensorstream.model.terms import IRI, BlankNode, Subject, Triple
 from sensorstream.model.timeline import Instant
 from sensorstream.window.window_change import WindowChange
@@ -52,7 +51,7 @@ class PastState:
     ended: tuple[Ended, ...] = ()
 
 
-@dataclass(slots=True)
+@mutable
 class _Stay:
     """The updates and ended statements of one stay, by their numbers."""
 
@@ -204,7 +203,7 @@ class UpdatesBefore:
             del self._stays[each.stay]
 
 
-@dataclass(slots=True)
+@mutable
 class Latecomer:
     """The part of a late event that is about one individual. ``graphs`` are the event's named
     graphs. ``supersede`` takes a statement out of the window at a time.

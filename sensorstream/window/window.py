@@ -120,6 +120,7 @@ class SteppingWindow(ABC, Generic[E]):
 
     def __init__(self, spec: WindowSpec, partition: WindowPartitioning | None = None) -> None:
         self.spec = spec
+        self._physical = spec.physical
         self.partition = partition if spec.physical else None
         self._content = Content()
         self._whole: Pane[E] = Pane()
@@ -298,11 +299,11 @@ class SteppingWindow(ABC, Generic[E]):
     # -- by count ---------------------------------------------------------------------------
 
     def _insert(self, pane: Pane[E], event: Event, now: Instant, record: WindowChange) -> None:
-        if self.spec.physical and not event.triples:
+        if self._physical and not event.triples:
             # Such a window does not depend on time.
             return
         pane.begin(record)
-        if self.spec.physical:
+        if self._physical:
             self._insert_by_count(pane, event, now, record)
         else:
             self._insert_by_time(pane, event, now, record)
@@ -313,7 +314,9 @@ class SteppingWindow(ABC, Generic[E]):
         ages, waiting, step = pane.ages, pane.waiting, self.spec.step
         before = pane.entered
         elements = self._elements(event)
-        pane.entered += sum(e not in ages and e not in waiting for e in elements)
+        for each in elements:
+            if each not in ages and each not in waiting:
+                pane.entered += 1
         if step > 1 and pane.entered % step and before // step == pane.entered // step:
             pane.wait(event, elements, record)
             return

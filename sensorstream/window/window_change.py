@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from typing import TypeAlias
 
 from sensorstream.model.events import Delta, Ended, Individual
@@ -67,9 +67,12 @@ class WindowChange:
         # By stay; used only while statements are taken out.
         self.references: dict[int, References] = {}
 
-    def weigh(self, triples: Iterable[Triple], weight: int) -> None:
-        """Count triples in (1) or out (-1)."""
+    def weigh(self, triples: Collection[Triple], weight: int) -> None:
+        """Count triples in (1) or out (-1), each once."""
         weights = self.weights
+        if weights.keys().isdisjoint(triples):
+            weights |= dict.fromkeys(triples, weight)
+            return
         for triple in triples:
             total = weights.pop(triple, 0) + weight
             if total:

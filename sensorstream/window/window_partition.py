@@ -5,17 +5,16 @@ paper, section 2 (partitioned windows).
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Set
-from dataclasses import dataclass, field
 
 from sensorstream.model.events import Event, Individual
-from sensorstream.model.frozen import frozen
+from sensorstream.model.frozen import field, frozen, mutable
 from sensorstream.model.terms import IRI, BlankNode, Subject, Triple
 from sensorstream.model.timeline import Instant
 from sensorstream.window.replaced_updates import PastState
 from sensorstream.window.window_spec import WindowPartitioning
 
 
-@dataclass(slots=True)
+@mutable
 class WindowCounters:
     """The counters of a window, common to all its partitions."""
 

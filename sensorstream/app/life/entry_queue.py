@@ -6,7 +6,6 @@ import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass, field
 from threading import Condition
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeAlias, TypeVar
 
@@ -15,7 +14,7 @@ from sensorstream.errors import Busy, SensorStreamError, Unavailable
 from sensorstream.journal.entry import Entry
 from sensorstream.journal.message import TakeMessage
 from sensorstream.logs import concerned
-from sensorstream.model.frozen import frozen
+from sensorstream.model.frozen import field, frozen, mutable
 from sensorstream.settings.settings import LimitSettings
 
 if TYPE_CHECKING:  # the packages of traces need not be installed
@@ -134,7 +133,7 @@ class FairQueue(Generic[_T]):
         return item
 
 
-@dataclass(slots=True)
+@mutable
 class _Amount:
     """The number and size of waiting items, of all or of one address."""
 
@@ -142,7 +141,7 @@ class _Amount:
     bytes: int = 0
 
 
-@dataclass(slots=True)
+@mutable
 class _Turns:
     """Paths in the order of their turns: addresses, sources in each, connections in each."""
 
@@ -169,7 +168,7 @@ class _Turns:
         return address, source, connection
 
 
-@dataclass(slots=True)
+@mutable
 class WaitingEntry:
     """An entry that is to be journalled and applied, and the future of its outcome."""
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass, field, replace
 from threading import Lock
 from typing import Final
 
@@ -31,7 +30,7 @@ from sensorstream.journal.records import Record
 from sensorstream.mapping.rule_report import Explanation, explain
 from sensorstream.mapping.xml_document import parse_document
 from sensorstream.model.events import Alert, Message, Status
-from sensorstream.model.frozen import frozen
+from sensorstream.model.frozen import field, frozen, mutable, replace
 from sensorstream.model.terms import Triple, statement_text
 from sensorstream.processes.fork_once import held
 from sensorstream.reasoning.dl.dl_reasoner import DlReasoner
@@ -52,7 +51,7 @@ _MOST_REPORTS: Final = 20
 _NOT_TAKEN_IN: Final = frozenset((Status.REJECTED.value, Status.UNMATCHED.value))
 
 
-@dataclass(slots=True)
+@mutable
 class Effect:
     """The fate of a message: ``reason`` is why it was not taken in, ``matched`` mapping rules.
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from operator import eq
 from typing import Any, Final, TypeAlias, TypeVar
 
@@ -29,7 +28,7 @@ from sensorstream.errors import Position, SensorStreamError, StoryError
 from sensorstream.kb.graph_changes import KnowledgeChanges, QuadStore, quads_of
 from sensorstream.kb.graph_index import KnowledgeBase, Origin
 from sensorstream.model.events import Alert, Status
-from sensorstream.model.frozen import frozen
+from sensorstream.model.frozen import field, frozen, mutable
 from sensorstream.model.terms import Term, Triple
 from sensorstream.network.exact_values import repeated
 from sensorstream.shapes.shape_compiler import ShapeQuery
@@ -51,7 +50,7 @@ _SHOWN: Final = 20
 """The most statements that are shown of those there instead."""
 
 
-@dataclass(slots=True)
+@mutable
 class StorySpan:
     """The outcomes and statements since the last expectations."""
 

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, field, replace
 from typing import Final
 from typing import Literal as OneOf
 
-from sensorstream.model.frozen import frozen
+from sensorstream.model.frozen import field, frozen, mutable, replace
 from sensorstream.model.terms import IRI, Literal
 from sensorstream.network.expressions.constant_order import is_comparable
 from sensorstream.network.plan.nodes import (
@@ -80,7 +79,7 @@ _MOST_TRIPLES: Final = 15
 """Python nests at most twenty loops; longer patterns are joined from shorter ones."""
 
 
-@dataclass(slots=True)
+@mutable
 class Conjunction:
     """Parts that all must match: triples, filters on them, and plans of other patterns."""
 

@@ -25,7 +25,7 @@ def unknown(kb: KnowledgeBase, delta: Delta) -> Delta:
 class Implied:
     """The conclusions from asserted triples, with the number of triples that imply each."""
 
-    def __init__(self, conclusions: Callable[[Triple], Iterable[Triple]]) -> None:
+    def __init__(self, conclusions: Callable[..., Iterable[Triple]]) -> None:
         self._conclusions = conclusions
         self._counts: dict[Triple, int] = {}
 
@@ -33,26 +33,18 @@ class Implied:
         """Return the change of all conclusions that follows from one of the asserted triples."""
         counts, conclusions = self._counts, self._conclusions
         gone: dict[Triple, None] = {}
-        for triple in delta.removed:
-            for each in conclusions(triple):
-                count = counts[each]
-                if count == 1:
-                    del counts[each]
-                    gone[each] = None
-                else:
-                    counts[each] = count - 1
+        for each in conclusions(*delta.removed):
+            counts[each] -= 1
+            if not counts[each]:
+                del counts[each]
+                gone[each] = None
         new: list[Triple] = []
-        for triple in delta.added:
-            for each in conclusions(triple):
-                known = counts.get(each)
-                if known is not None:
-                    counts[each] = known + 1
-                    continue
-                counts[each] = 1
-                if each in gone:
-                    del gone[each]
-                else:
-                    new.append(each)
+        for each in conclusions(*delta.added):
+            counts[each] = count = counts.get(each, 0) + 1
+            if each in gone:
+                del gone[each]
+            elif count == 1:
+                new.append(each)
         return Delta(delta.time, tuple(new), tuple(gone))
 
     def clear(self) -> None:

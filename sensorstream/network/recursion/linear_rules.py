@@ -34,7 +34,8 @@ _OBJECTS: Final[dict[type, Term]] = {
 _SAMPLES: Final = frozenset((_SUBJECT, _BLANK_SUBJECT, _PROPERTY, *_OBJECTS.values()))
 _REMEMBERED: Final = 4096
 """Properties without a rule for which the look-up is kept: there may be any number of them."""
-_Make: TypeAlias = Callable[[Term, IRI, Term], Sequence[Triple]]
+_Make: TypeAlias = list[tuple[IRI, Term]] | Callable[[Subject, IRI, Term], Sequence[Triple]]
+"""The conclusions from a triple: properties and values of its subject, or a function."""
 
 
 @frozen
@@ -195,21 +196,26 @@ class FlatClosure:
         self._by_class: dict[IRI, dict[type, _Make]] = {}
         self._by_value: dict[IRI, dict[Term, _Make]] = {}
 
-    def conclusions(self, triple: Triple) -> Sequence[Triple]:
-        """The other triples that follow from a triple, except those that hold anyway.
+    def conclusions(self, *triples: Triple) -> list[Triple]:
+        """The other triples that follow from each of these, except those that hold anyway.
 
         The same triple may occur twice, but as often at each call.
         """
-        subject, predicate, object_ = triple
-        by_class = self._by_class.get(predicate)
-        if by_class is not None:
-            make = by_class.get(object_.__class__)
-        else:
-            by_value = self._by_value.get(predicate)
-            make = None if by_value is None else by_value.get(object_)
-        if make is None:
-            make = self._met(triple)
-        return make(subject, predicate, object_)
+        found: list[Triple] = []
+        classes, values = self._by_class, self._by_value
+        for triple in triples:
+            subject, predicate, object_ = triple
+            if (by_class := classes.get(predicate)) is not None:
+                make = by_class.get(object_.__class__)
+            else:
+                make = values.get(predicate, {}).get(object_)
+            if make is None:
+                make = self._met(triple)
+            if not isinstance(make, list):
+                found += make(subject, predicate, object_)
+            elif make:
+                found += [(subject, p, o) for p, o in make]
+        return found
 
     def steps(self) -> Iterator[tuple[TriplePattern, tuple[TriplePattern, ...]]]:
         """The premise and conclusions of each rule."""
@@ -296,11 +302,10 @@ class FlatClosure:
 
 
 def _making(conclusions: Sequence[Triple], places: Mapping[Term, str]) -> _Make:
-    """A function of a triple's parts; ``places`` are those of the terms of the sample."""
+    """The conclusions by a triple's parts; ``places`` are those of the terms of the sample."""
     if all(places.get(s) == "s" and p not in places and o not in places for s, p, o in conclusions):
         # As of most classes: a text for each would take longer to write than it saves.
-        said = [(p, o) for _, p, o in conclusions]
-        return lambda s, p, o: [(s, a, b) for a, b in said]  # type: ignore[misc]
+        return [(p, o) for _, p, o in conclusions]
     constants: dict[Term, str] = {}
     cells = []
     for triple in conclusions:

@@ -11,13 +11,12 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Hashable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Final, NamedTuple, TypeAlias
 
 from sensorstream.errors import Contradiction, Inconsistent, ReasonerError, TermError
 from sensorstream.kb.graph_index import KnowledgeBase, Origin
 from sensorstream.model import owl, rdf
-from sensorstream.model.frozen import frozen
+from sensorstream.model.frozen import frozen, mutable
 from sensorstream.model.terms import IRI, BlankNode, Literal, Subject, Triple
 from sensorstream.reasoning.dl.axioms import EQUALITY, Axioms, line_of
 from sensorstream.reasoning.dl.datatypes import OpaqueValues
@@ -266,7 +265,7 @@ _Question: TypeAlias = tuple[int, IslandFacts]
 """The number of an island, and what is asked about it."""
 
 
-@dataclass(slots=True)
+@mutable
 class _Hard:
     """Questions of one vocabulary and at least ``size`` facts, one of which has failed. The next
     ``left`` of ``wait`` are not asked.

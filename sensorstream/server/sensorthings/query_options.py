@@ -8,12 +8,11 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
 from typing import Final, TypeAlias, TypeVar
 
 from sensorstream.errors import Position, QueryError, TermError, UnsupportedQuery
 from sensorstream.model import xsd
-from sensorstream.model.frozen import frozen
+from sensorstream.model.frozen import field, frozen, mutable
 from sensorstream.model.terms import Literal, literal
 from sensorstream.server.sensorthings.entity_sets import entity_model
 
@@ -103,7 +102,7 @@ def parts_of(expression: Expression) -> Iterator[Expression]:
             yield from parts_of(each)
 
 
-@dataclass(slots=True)
+@mutable
 class QueryOptions:
     """The options of a request, or of a part of ``$expand``; ``text`` is what that says."""
 

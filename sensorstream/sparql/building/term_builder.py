@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from functools import reduce
 from itertools import chain
 from typing import Any, Final, NoReturn, TypeVar
@@ -14,7 +13,7 @@ from lark.visitors import Transformer_NonRecursive
 
 from sensorstream.errors import Position, QueryError
 from sensorstream.model import rdf, xsd
-from sensorstream.model.frozen import frozen
+from sensorstream.model.frozen import field, frozen, mutable
 from sensorstream.model.terms import IRI, BlankNode, Literal
 from sensorstream.sparql import algebra
 from sensorstream.sparql.algebra import PatternTerm, TriplePattern, Variable
@@ -34,7 +33,7 @@ _REPEATS: Final[dict[str, type[algebra.ZeroOrOne | algebra.ZeroOrMore | algebra.
 }
 
 
-@dataclass(slots=True)
+@mutable
 class BracketedNode:
     """A blank node or list written in brackets, with the triples inside them."""
 

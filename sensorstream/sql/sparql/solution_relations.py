@@ -8,13 +8,12 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from itertools import count
 from typing import Final, TypeAlias
 
 from sqlglot import exp
 
-from sensorstream.model.frozen import frozen
+from sensorstream.model.frozen import field, frozen, mutable, replace
 from sensorstream.model.terms import IRI, Term
 from sensorstream.sparql.algebra import Pattern
 from sensorstream.sql.sparql.compiled_query import Id
@@ -95,7 +94,7 @@ class SolutionSelect:
         return name in self.layouts and self.layouts[name].certain
 
 
-@dataclass(slots=True)
+@mutable
 class FreshNames:
     """Names of columns and tables that no other part of a query uses."""
 
@@ -445,7 +444,7 @@ UNREPEATABLE: Final = frozenset({"RAND", "UUID", "STRUUID", "BNODE"})
 """Functions that give another value each time."""
 
 
-@dataclass(slots=True)
+@mutable
 class Compiler(ABC):
     """The context in which the parts of one query are compiled; a subclass compiles its patterns.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from itertools import chain
 from typing import Final, NamedTuple
 
 from sensorstream.errors import Overrun
@@ -177,7 +178,9 @@ class BoundsPair:
         )
         self._told: dict[Triple, tuple[Triple, ...]] = {}
         """The facts that the bounds are told for each assertion."""
-        self._implied = Implied(self._told.__getitem__)
+        self._implied = Implied(
+            lambda *triples: chain.from_iterable(map(self._told.__getitem__, triples))
+        )
 
     @property
     def choices(self) -> frozenset[str]:
