@@ -6,7 +6,7 @@ never merge indexes, and the union (the default graph of every query) is the ind
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from enum import IntFlag
 from typing import Final, TypeAlias
 
@@ -30,6 +30,7 @@ Listener: TypeAlias = Callable[[Triple, int, int], None]
 GraphListener: TypeAlias = Callable[[Triple, frozenset[IRI], frozenset[IRI]], None]
 _NO_GRAPHS: Final[frozenset[IRI]] = frozenset()
 _WINDOW: Final = int(Origin.WINDOW)
+_FIXED: Final = int(Origin.STATIC | Origin.STATIC_INFERRED)
 
 
 class KnowledgeBase:
@@ -39,14 +40,17 @@ class KnowledgeBase:
     window may be in named graphs of the messages besides.
     """
 
-    def __init__(self) -> None:
-        self.index = TripleIndex()
+    def __init__(self, begun: KnowledgeBase | None = None) -> None:
+        """``begun`` is one whose triples it begins with, and shares: static ones."""
+        self.index = TripleIndex() if begun is None else begun.index.copy()
         """The union of the graphs."""
         self.match = self.index.match
         """The triples of the union that fit a pattern (None: any); read them before a change."""
         self.count = self.index.count
         self._marks: dict[Triple, int] = {}
-        self._sizes = {int(origin): 0 for origin in Origin}
+        # Those of what is shared, as long as they are so.
+        self._static: Mapping[Triple, int] = {} if begun is None else begun._marks
+        self._sizes = {int(o): 0 if begun is None else begun.size(o) for o in Origin}
         self._listeners: list[Listener] = []
         # Only triples that are in any named graph of a message.
         self._graphs: dict[Triple, frozenset[IRI]] = {}
@@ -68,7 +72,10 @@ class KnowledgeBase:
 
     def marks(self, triple: Triple) -> int:
         """:meth:`origins` as a plain number, which is much faster to test."""
-        return self._marks.get(triple) or (_WINDOW if triple in self.index else 0)
+        found = self._marks.get(triple)
+        if found is None:
+            return self._static.get(triple, _WINDOW) if triple in self.index else 0
+        return found
 
     def subscribe(self, listener: Listener) -> None:
         """Call ``listener(triple, old_marks, new_marks)`` at every change of a triple's marks."""
@@ -126,7 +133,8 @@ class KnowledgeBase:
         mark, marks_of = int(origin), self.marks
         if mark & _WINDOW:
             return (triple for triple in self.index if marks_of(triple) & mark)
-        return (triple for triple, marks in self._marks.items() if marks & mark)
+        marked = {**self._static, **self._marks}
+        return (triple for triple, marks in marked.items() if marks & mark)
 
     def _marked(self, triples: Iterable[Triple], mark: int) -> list[Triple]:
         """Put triples into a graph; returns those that no other graph holds."""
@@ -150,6 +158,8 @@ class KnowledgeBase:
         """Take triples out of a graph; returns those that no graph holds now."""
         marks_of, listeners, discard = self.marks, self._listeners, self.index.discard
         gone = []
+        if mark & _FIXED and self._static:
+            self._marks, self._static = {**self._static, **self._marks}, {}
         for triple in triples:
             marks = marks_of(triple)
             if not marks & mark:
