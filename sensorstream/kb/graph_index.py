@@ -42,7 +42,7 @@ class KnowledgeBase:
 
     def __init__(self, begun: KnowledgeBase | None = None) -> None:
         """``begun`` is one whose triples it begins with, and shares: static ones."""
-        self.index = TripleIndex() if begun is None else begun.index.copy()
+        self.index: TripleIndex = TripleIndex() if begun is None else begun.index.copy()
         """The union of the graphs."""
         self.match = self.index.match
         """The triples of the union that fit a pattern (None: any); read them before a change."""
