@@ -54,6 +54,7 @@ from sensorstream.journal.entry_effects import merged
 from sensorstream.journal.records import Record
 from sensorstream.model.events import Message
 from sensorstream.settings.settings import OntologySettings, RuleSettings, Settings
+from sensorstream.streaming.deadly_entries import DeadlyEntries
 from sensorstream.streaming.engine_host import EngineHost
 from sensorstream.streaming.journal_source import JournalReader
 from sensorstream.streaming.keyed_engine import Controls, KeyedEngine
@@ -516,9 +517,11 @@ def sizes(folder: Path, keys: int = 500, people: int = 10) -> dict[str, float]:
     parts = read_deployment(deployment(folder))
     spare_what_stays()
     own = [Messages(people).take(people * 5 // 2, 1) for _ in range(keys)]
-    shared = Messages(keys * people // 10).take(keys * people // 2, 1)
+    shared = Messages(keys * people).take(keys * people * 5 // 2, 1)
+    deadly = DeadlyEntries()
+    KeyedEngine(parts, time.perf_counter, 1, "", deadly).take(own[0], Controls(""), 0)
     before = _memory()
-    engines = [KeyedEngine(parts, time.perf_counter, 1, "") for _ in own]
+    engines = [KeyedEngine(parts, time.perf_counter, 1, "", deadly) for _ in own]
     empty = _memory()
     controls = Controls("")
     for each, entries in zip(engines, own, strict=True):

@@ -220,14 +220,12 @@ class TermCheck:
 
     A term that Oxigraph refuses would make every later query of the knowledge base fail. Rules and
     mappings check their own terms; programs that build events, and functions of others, may not.
-    IRIs repeat, so each is examined once.
+    IRIs repeat, so each is examined once, whichever engine of the process gets it first.
     """
 
-    __slots__ = ("_iris", "_languages")
-
-    def __init__(self) -> None:
-        self._iris: set[str] = set()
-        self._languages: set[str] = set()
+    __slots__ = ()
+    _iris: Final[set[str]] = set()
+    _languages: Final[set[str]] = set()
 
     def check(self, events: Iterable[Event]) -> None:
         """Raise InvalidTerm if a name or literal is none of RDF, or stands where it cannot."""

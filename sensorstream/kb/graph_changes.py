@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Sequence
+from functools import cached_property
 from typing import Final, Generic, TypeAlias, TypeVar
 
 import pyoxigraph as ox
@@ -145,13 +146,15 @@ class QuadStore:
     the old store.
     """
 
-    __slots__ = ("_held", "_removed", "store")
-
     def __init__(self) -> None:
-        self.store = ox.Store()
         # Counted here: asking the store for its size costs O(store).
         self._held = 0
         self._removed = 0
+
+    @cached_property
+    def store(self) -> ox.Store:
+        """It is made at its first use: an empty one takes 8 kB."""
+        return ox.Store()
 
     def change(self, added: Sequence[ox.Quad], removed: Sequence[ox.Quad]) -> None:
         """Remove quads, then add others; O(changes), amortised."""

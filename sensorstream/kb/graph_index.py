@@ -6,7 +6,7 @@ never merge indexes, and the union (the default graph of every query) is the ind
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from enum import IntFlag
 from typing import Final, TypeAlias
 
@@ -30,6 +30,7 @@ Listener: TypeAlias = Callable[[Triple, int, int], None]
 GraphListener: TypeAlias = Callable[[Triple, frozenset[IRI], frozenset[IRI]], None]
 _NO_GRAPHS: Final[frozenset[IRI]] = frozenset()
 _WINDOW: Final = int(Origin.WINDOW)
+_FIXED: Final = int(Origin.STATIC | Origin.STATIC_INFERRED)
 
 
 class KnowledgeBase:
@@ -39,14 +40,17 @@ class KnowledgeBase:
     window may be in named graphs of the messages besides.
     """
 
-    def __init__(self) -> None:
-        self.index = TripleIndex()
+    def __init__(self, begun: KnowledgeBase | None = None) -> None:
+        """``begun`` is one whose triples it begins with, and shares: static ones."""
+        self.index: TripleIndex = TripleIndex() if begun is None else begun.index.copy()
         """The union of the graphs."""
         self.match = self.index.match
         """The triples of the union that fit a pattern (None: any); read them before a change."""
         self.count = self.index.count
         self._marks: dict[Triple, int] = {}
-        self._sizes = {int(origin): 0 for origin in Origin}
+        # Those of what is shared, as long as they are so.
+        self._static: Mapping[Triple, int] = {} if begun is None else begun._marks
+        self._sizes = {int(o): 0 if begun is None else begun.size(o) for o in Origin}
         self._listeners: list[Listener] = []
         # Only triples that are in any named graph of a message.
         self._graphs: dict[Triple, frozenset[IRI]] = {}
@@ -68,7 +72,10 @@ class KnowledgeBase:
 
     def marks(self, triple: Triple) -> int:
         """:meth:`origins` as a plain number, which is much faster to test."""
-        return self._marks.get(triple) or (_WINDOW if triple in self.index else 0)
+        found = self._marks.get(triple)
+        if found is None:
+            return self._static.get(triple, _WINDOW) if triple in self.index else 0
+        return found
 
     def subscribe(self, listener: Listener) -> None:
         """Call ``listener(triple, old_marks, new_marks)`` at every change of a triple's marks."""
@@ -126,15 +133,18 @@ class KnowledgeBase:
         mark, marks_of = int(origin), self.marks
         if mark & _WINDOW:
             return (triple for triple in self.index if marks_of(triple) & mark)
-        return (triple for triple, marks in self._marks.items() if marks & mark)
+        marked = {**self._static, **self._marks}
+        return (triple for triple, marks in marked.items() if marks & mark)
 
     def _moved(self, triples: Iterable[Triple], mark: int, *, into: bool) -> list[Triple]:
         """Put triples into a graph, or take them out; returns those that no other graph holds."""
+        if mark & _FIXED and not into and self._static:
+            self._marks, self._static = {**self._static, **self._marks}, {}
         marks_of, known, listeners, sizes = self.marks, self._marks, self._listeners, self._sizes
         change, step = (self.index.add, 1) if into else (self.index.discard, -1)
-        moved, plain = [], mark == _WINDOW and not listeners
+        moved, plain, static = [], mark == _WINDOW and not listeners, self._static
         for triple in triples:
-            if plain and triple not in known:
+            if plain and triple not in known and triple not in static:
                 # As most that stream: only the index knows of it.
                 if change(triple):
                     sizes[mark] += step

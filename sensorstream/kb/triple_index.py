@@ -16,6 +16,12 @@ Index: TypeAlias = dict[A, dict[B, Leaf[C]]]
 _EMPTY: Final[Mapping[Any, Any]] = {}
 
 
+class _Shared(dict[A, B]):
+    """A part of several indexes; one that changes it takes a copy first."""
+
+    __slots__ = ()
+
+
 class Watcher(Protocol):
     """Sees every change of an index, after a triple was added and before a triple is removed."""
 
@@ -59,6 +65,16 @@ class TripleIndex:
                 _put(self._osp, o, s, p)
         return self._osp
 
+    def copy(self) -> TripleIndex:
+        """An index of the same triples, which shares all parts until one of the two changes them:
+        it costs as much as there are subjects, predicates (and objects, if :attr:`osp` was used).
+        """
+        made = TripleIndex()
+        made.spo, made._pos = _shared(self.spo), _shared(self.pos)
+        made._osp = None if self._osp is None else _shared(self._osp)
+        made._size = self._size
+        return made
+
     def read(self, predicate: Term | None, object_: Term | None) -> None:
         """Do nothing: all triples are kept, whatever patterns read (None: any term)."""
 
@@ -78,32 +94,15 @@ class TripleIndex:
     def add(self, triple: Triple) -> bool:
         """Add a triple; whether it was not in the set."""
         s, p, o = triple
-        # _put twice, written out: everything that streams passes here.
         said = self.spo.get(s)
         if said is None:
             self.spo[s] = {p: (o,)}
+        elif o in said.get(p, ()):
+            return False
         else:
-            objects = said.get(p)
-            if objects is None:
-                said[p] = (o,)
-            elif o in objects:
-                return False
-            elif isinstance(objects, dict):
-                objects[o] = None
-            else:
-                said[p] = {objects[0]: None, o: None}
+            _put(self.spo, s, p, o)
         if self._pos is not None:
-            ends = self._pos.get(p)
-            if ends is None:
-                self._pos[p] = {o: (s,)}
-            else:
-                subjects = ends.get(o)
-                if subjects is None:
-                    ends[o] = (s,)
-                elif isinstance(subjects, dict):
-                    subjects[s] = None
-                else:
-                    ends[o] = {subjects[0]: None, s: None}
+            _put(self._pos, p, o, s)
         if self._osp is not None:
             _put(self._osp, o, s, p)
         self._size += 1
@@ -166,18 +165,26 @@ class TripleIndex:
 
 
 def _put(index: Index[A, B, C], first: A, second: B, third: C) -> None:
-    middle = index.setdefault(first, {})
+    middle = index.get(first)
+    if middle is None:
+        index[first] = {second: (third,)}
+        return
+    if type(middle) is _Shared:
+        middle = index[first] = dict(middle)
     last = middle.get(second)
     if last is None:
         middle[second] = (third,)
-    elif isinstance(last, dict):
+    elif type(last) is dict:
         last[third] = None
     else:
-        middle[second] = {last[0]: None, third: None}
+        middle[second] = last = dict.fromkeys(last)
+        last[third] = None
 
 
 def _take_out(index: Index[A, B, C], first: A, second: B, third: C) -> None:
     middle = index[first]
+    if type(middle) is _Shared:
+        middle = index[first] = dict(middle)
     last = middle[second]
     if isinstance(last, tuple):
         if len(middle) > 1:
@@ -185,6 +192,19 @@ def _take_out(index: Index[A, B, C], first: A, second: B, third: C) -> None:
         else:
             del index[first]
     elif len(last) > 2:
+        if type(last) is _Shared:
+            last = middle[second] = dict(last)
         del last[third]
     else:
         middle[second] = tuple([each for each in last if each != third])
+
+
+def _shared(index: Index[A, B, C]) -> Index[A, B, C]:
+    """A copy of an index; both know then that they share all parts."""
+    for first, middle in index.items():
+        if type(middle) is dict:
+            index[first] = _Shared(
+                (second, last if isinstance(last, tuple) else _Shared(last))
+                for second, last in middle.items()
+            )
+    return index.copy()

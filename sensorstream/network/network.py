@@ -5,6 +5,7 @@ from __future__ import annotations
 import heapq
 import logging
 from collections.abc import Callable, Hashable, Iterable, Sequence
+from functools import cached_property
 from itertools import count
 
 from sensorstream.model.timeline import Instant
@@ -45,12 +46,15 @@ class Network:
         self.observers: list[Observer] = []
         self.faults: dict[Node, Exception] = {}
         """Operators that a bug has broken, and its error: their output must not be used."""
-        self.copies = Copies()
         self._nodes: dict[Hashable, Node] = {}
         self._dispatchers: dict[int, tuple[Watched, Dispatcher]] = {}
         self._listeners: dict[Node, list[Listener]] = {}
         self._queue: list[tuple[int, int, Node]] = []
         self._numbers = count(1)
+
+    @cached_property
+    def copies(self) -> Copies:
+        return Copies()
 
     def __len__(self) -> int:
         return len(self._nodes)

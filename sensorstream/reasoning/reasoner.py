@@ -197,6 +197,9 @@ class SchemaClosure:
     def start(self, kb: KnowledgeBase) -> None:
         """Close the static graph, its hierarchies of classes and properties included."""
         self._implied.clear()
+        if kb.size(Origin.STATIC_INFERRED):
+            # It has begun with what another one has closed.
+            return
         schema = self._schema
         derived: dict[Triple, None] = {}
         for predicate, closed in (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import chain
 from typing import Final
 
@@ -77,19 +77,15 @@ class ConditionEvaluator:
     depends on the answer and on the change, not on the size of the knowledge base. Others, and
     those that cannot be kept in step, are evaluated anew.
 
-    ``limits`` are those of an operator in one instant, and of all answers in one message. ``anew``
-    evaluates anew, by default with the same ``limits``.
+    ``limits`` are those of an operator in one instant, and of all answers in one message.
     """
 
-    def __init__(
-        self, kb: KnowledgeBase, limits: Limits = NO_LIMITS, anew: Reevaluator | None = None
-    ) -> None:
+    def __init__(self, kb: KnowledgeBase, limits: Limits = NO_LIMITS) -> None:
         self.anew: dict[ConditionQuery, str] = {}
         """The conditions that are evaluated anew each time, and why."""
         self.whole: dict[ConditionQuery, str] = {}
         """The conditions of ``when`` whose solutions cannot be followed one by one, and why."""
         self._kb = kb
-        self._anew = Reevaluator(kb, limits) if anew is None else anew
         self._limits = limits
         self._rows = 0
         self._seconds = 0.0
@@ -108,7 +104,7 @@ class ConditionEvaluator:
         :meth:`prepare` then reuses the result. Raises Overrun if that takes more than the limits.
         """
         self._forget_checked()
-        checked = ConditionEvaluator(self._kb, self._limits, self._anew)
+        checked = ConditionEvaluator(self._kb, self._limits)
         try:
             with checked._network.budget.alone():
                 checked._fill(rules)
@@ -123,7 +119,7 @@ class ConditionEvaluator:
         lifted, checked = self.lifted, self._checked
         if checked is None or checked.queries != set(chain.from_iterable(rules)):
             self._forget_checked()
-            checked = ConditionEvaluator(self._kb, self._limits, self._anew)
+            checked = ConditionEvaluator(self._kb, self._limits)
             with unlimited(checked):
                 checked._fill(rules)
         self.close()
@@ -161,7 +157,16 @@ class ConditionEvaluator:
 
     @lifted.setter
     def lifted(self, lifted: bool) -> None:
-        self._network.budget.lifted = self._anew.lifted = lifted
+        self._network.budget.lifted = lifted
+
+    @cached_property
+    def _reevaluator(self) -> Reevaluator:
+        return Reevaluator(self._kb, self._limits)
+
+    @property
+    def _anew(self) -> Reevaluator:
+        self._reevaluator.lifted = self.lifted
+        return self._reevaluator
 
     def begin(self) -> None:
         """Begin a message: its rules have the whole budget."""

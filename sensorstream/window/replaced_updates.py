@@ -79,7 +79,8 @@ class UpdatesBefore:
         self._mixed: set[int] = set()
         if state is not None:
             for update in state.updates:
-                self._add(update)
+                replaced = self.shared(update.stay, update.replaced)
+                self._add(replace(update, replaced=replaced))
             for ended in state.ended:
                 self._add(ended)
 
@@ -87,6 +88,16 @@ class UpdatesBefore:
         """The state from which the constructor makes an equal object."""
         self._sort()
         return PastState(tuple(self._updates.values()), tuple(self._ended.values()))
+
+    def shared(self, stay: int, replaced: frozenset[Pair]) -> frozenset[Pair]:
+        """What an update replaces, the same object as in the stay's last one if it is equal, as it
+        mostly is: so an update holds no set of its own.
+        """
+        of_stay = self._stays.get(stay)
+        if of_stay is not None and of_stay.updates:
+            last = next(reversed(of_stay.updates.values())).replaced
+            return last if last == replaced else replaced
+        return replaced
 
     def note_update(self, update: IndividualUpdate, record: WindowChange) -> None:
         record.undo.append(partial(self._drop, self._add(update), update))

@@ -105,7 +105,7 @@ class Pane(Generic[E]):
     def _put(self, entry: tuple[Instant, int, E]) -> None:
         self.ages[entry[2]] = entry
         heapq.heappush(self.queue, entry)
-        if len(self.queue) > 2 * len(self.ages) + 64:
+        if len(self.queue) > 2 * len(self.ages) + 8:
             # Most entries are stale: an element that is renewed often leaves one each time.
             self.queue = list(self.ages.values())
             heapq.heapify(self.queue)

@@ -73,7 +73,8 @@ class Content:
             for name, pairs in self._replaced(event, owners).items():
                 # Only the individual's own pairs: with those of all, n updates would hold n pairs
                 # each.
-                its, stay = frozenset(pairs), self.individuals[name].stay
+                stay = self.individuals[name].stay
+                its = self.past.shared(stay, frozenset(pairs))
                 update = IndividualUpdate(stay, name, event.time, event.message, its)
                 self.past.note_update(update, record)
         record.references.clear()

@@ -53,7 +53,7 @@ class Both:
         for origin in (Origin.WINDOW, Origin.INFERRED, Origin.STATIC):
             self.kb.add(origin, anchors)
         self.anew = Reevaluator(self.kb)
-        self.network = ConditionEvaluator(self.kb, anew=self.anew)
+        self.network = ConditionEvaluator(self.kb)
         self.oracle = Oracle(self.kb)
 
     def toggle(self, change: Sequence[Change]) -> None:

@@ -62,7 +62,7 @@ from sensorstream.network.budget import Limits
 from sensorstream.reasoning.dl.reasoner_process import Worker
 from sensorstream.reasoning.ontology import Ontology, deployed_ontology
 from sensorstream.reasoning.profiles import DESCRIPTION_LOGIC, check_profile, make_reasoner
-from sensorstream.reasoning.reasoner import Reasoner
+from sensorstream.reasoning.reasoner import Reasoner, SchemaClosure
 from sensorstream.reasoning.rulesets.rule_set import RuleSet
 from sensorstream.rules.continuous import ConditionEvaluator
 from sensorstream.rules.rule_compiler import CompiledRule, compile_rules
@@ -102,11 +102,13 @@ class Deployment:
     change that put them in force, empty for the files of the settings. ``tables`` are the texts of
     the files that these name (tables, and what RML joins messages with), by paths; see
     :func:`.table_names`. ``contents`` are those of the files of functions and schemas. ``workers``
-    are those of :func:`.make_reasoner`, where the engines of many keys are in one thread.
+    are those of :func:`.make_reasoner`, where the engines of many keys are in one thread. All
+    engines begin with ``knowledge``, which nobody changes, and share it.
     """
 
     settings: Settings
     ontology: Ontology
+    knowledge: KnowledgeBase
     reference: ReferenceData
     mapping: MappingPlan
     rules: tuple[CompiledRule, ...]
@@ -278,6 +280,7 @@ def read_deployment(
     return Deployment(
         settings=settings,
         ontology=ontology,
+        knowledge=_knowledge(settings, ontology),
         reference=reference,
         mapping=others.added_to(plan, files),
         rules=semantic,
@@ -295,6 +298,14 @@ def read_deployment(
         contents=contents,
         stages=stages,
     )
+
+
+def _knowledge(settings: Settings, ontology: Ontology) -> KnowledgeBase:
+    found = KnowledgeBase()
+    found.add(Origin.STATIC, ontology.triples)
+    if settings.reasoning.profile == "plain":
+        SchemaClosure(ontology.schema).start(found)
+    return found
 
 
 def shipped(deployment: Deployment) -> bytes:
@@ -415,8 +426,7 @@ def build_machine(
         ReasonerError: the reasoner does not start.
     """
     settings = deployment.settings
-    knowledge = KnowledgeBase()
-    knowledge.add(Origin.STATIC, deployment.ontology.triples)
+    knowledge = KnowledgeBase(deployment.knowledge)
     limits, rows = message_limits(settings.limits, spent), settings.limits.query_rows
     seconds, together = settings.limits.query_seconds, settings.limits.query_seconds_together
     of_query = Limits(rows, seconds, spent, kept=rows, wall=counter)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache, partial
-from types import CodeType
 from typing import Any
 
 from sensorstream.kb.occurrences import WindowScope
@@ -379,12 +378,12 @@ class JoinWriter:
         text = "\n".join(
             (f"def make({given}):", f"  def fire({parameters}):", *self._lines, "  return fire")
         )
-        space: dict[str, Any] = {}
-        exec(_code(text), {"__builtins__": {"len": len, "min": min}}, space)
-        made: Callable[..., None] = space["make"](**self._given)
-        return made
+        return _maker(text)(**self._given)
 
 
 @cache
-def _code(text: str) -> CodeType:
-    return compile(text, "<delta join>", "exec")
+def _maker(text: str) -> Callable[..., Callable[..., None]]:
+    space: dict[str, Any] = {}
+    exec(compile(text, "<delta join>", "exec"), {"__builtins__": {"len": len, "min": min}}, space)
+    made: Callable[..., Callable[..., None]] = space["make"]
+    return made
