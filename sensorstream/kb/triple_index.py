@@ -187,4 +187,5 @@ def _take_out(index: Index[A, B, C], first: A, second: B, third: C) -> None:
     elif len(last) > 2:
         del last[third]
     else:
-        middle[second] = tuple([each for each in last if each != third])
+        (left,) = [each for each in last if each != third]
+        middle[second] = (left,)

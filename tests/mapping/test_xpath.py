@@ -96,6 +96,17 @@ def test_an_expression_finds_texts(text: str, found: list[str]) -> None:
     assert texts(compile_xpath(text, NAMESPACES)(ROOT, nodes)) == found
 
 
+@pytest.mark.parametrize("others", [0, 9])
+@pytest.mark.parametrize("text", ["a", "m:a", "a/@v", "m:a/@v", "a/b", "a/b/@v", "@v"])
+def test_names_are_found_among_few_and_many_children(text: str, others: int) -> None:
+    root = etree.fromstring(
+        f"<r xmlns:m='urn:m' v='1'>{'<o/>' * others}<a v='2'/><m:a v='3'/><a><b v='4'/></a></r>"
+    )
+    found = compile_xpath(text, NAMESPACES)(root, {})
+    assert isinstance(found, list)
+    assert found == etree.XPath(text, namespaces=NAMESPACES)(root)
+
+
 @pytest.mark.parametrize("text", ["$text/@id", "$text/place/@x"])
 def test_a_path_from_a_text_fails_as_in_xpath(text: str) -> None:
     evaluate = compile_xpath(text, NAMESPACES)
