@@ -196,7 +196,8 @@ def _take_out(index: Index[A, B, C], first: A, second: B, third: C) -> None:
             last = middle[second] = dict(last)
         del last[third]
     else:
-        middle[second] = tuple([each for each in last if each != third])
+        (left,) = [each for each in last if each != third]
+        middle[second] = (left,)
 
 
 def _shared(index: Index[A, B, C]) -> Index[A, B, C]:

@@ -51,7 +51,8 @@ class _FrozenMeta(StructMeta):
             made.__eq__ = lambda one, two: (
                 one.__class__ is two.__class__ and value(one) == value(two)
             )
-            made.__hash__ = lambda one: hash(value(one))
+            if made.__struct_config__.frozen:
+                made.__hash__ = lambda one: hash(value(one))
         if len(shown) < len(made.__struct_fields__) and "__repr__" not in body:
             made.__repr__ = lambda one: _text(one, shown)
         return made

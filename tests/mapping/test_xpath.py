@@ -9,7 +9,7 @@ ROOT = etree.fromstring(
     b"""<Message xmlns:m="urn:m" m:id="9" room="a">
   <person id="1" m:id="m1"><place x="72"/><place x=" 8 "/></person>
   <person id="2"><name> Ada <b>L.</b> </name><m:place x="5"/></person>
-  <empty> </empty>
+  <empty> </empty><o/><o/><o/>
 </Message>"""
 )
 NAMESPACES = {"m": "urn:m"}

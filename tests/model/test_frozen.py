@@ -11,6 +11,7 @@ from typing import Any, Generic, TypeVar
 import pytest
 
 from sensorstream.model.frozen import Frozen, frozen
+from sensorstream.rules.rule_memory import RuleMemoryChange
 
 T = TypeVar("T")
 
@@ -108,6 +109,8 @@ def test_equal_values_are_one_key() -> None:
     assert _Place(1) != _Place(2)
     assert replace(_Place(1), y=2) == _Place(1, 2)
     assert len({_Box("a"), _Named("a")}) == 2
+    with pytest.raises(TypeError):
+        hash(RuleMemoryChange(is_kept=True))
 
 
 def test_an_object_has_its_fields_and_no_others() -> None:
