@@ -33,7 +33,8 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("names", nargs="*", metavar="NAME", help="parts of names of comparisons")
     parser.add_argument("--beside", default="", help="what else the machine does, for the page")
     options = parser.parse_args(arguments)
-    wanted = [each for each in COMPARISONS if _named(each, options.names)]
+    names = options.names or [""]
+    wanted = [each for each in COMPARISONS if any(name in each.key for name in names)]
     machine, rows, failed = _machine(options.beside), [], []
     for each in wanted:
         begun = time.perf_counter()
@@ -56,10 +57,6 @@ def main(arguments: Sequence[str]) -> int:
         page.PAGE.write_text(with_tables(text, tables, page.BEGIN, page.END), encoding="utf-8")
         print(f"written: {page.FILE}, {page.PAGE}")
     return 1 if failed else 0
-
-
-def _named(comparison: Comparison, names: Sequence[str]) -> bool:
-    return not names or any(each in comparison.key for each in names)
 
 
 def _line(comparison: Comparison, found: Found, took: float) -> str:

@@ -59,7 +59,7 @@ def group(seq: int, numbers: range, individuals: int) -> Effects:
     departures: list[Departure] = []
     ended: list[Ended] = []
     for number in numbers:
-        when = _time(number, individuals)
+        when = LINE.of(START) + number * DAYS * DAY // individuals
         name = IRI(f"{EX}human-{number}")
         said = Provenance(f"m{seq}", when)
         one = Individual(name, number + 1, when, when, number, said.message)
@@ -81,7 +81,3 @@ def _statements(number: int, name: IRI, when: int) -> Iterator[Triple]:
     yield name, IRI(f"{EX}hasCertainty"), Literal(str(number * 15485863 % 101), xsd.INTEGER)
     yield name, IRI(f"{EX}hasName"), Literal(str(number))
     yield name, IRI(f"{EX}isIn"), IRI(f"{EX}room-{number * 31 % ROOMS}")
-
-
-def _time(number: int, individuals: int) -> int:
-    return LINE.of(START) + number * DAYS * DAY // individuals

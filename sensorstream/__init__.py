@@ -51,35 +51,27 @@ __all__ = (
 )
 
 _HOMES = {
-    "AsyncClient": "sensorstream.client.clients",
-    "Client": "sensorstream.client.clients",
-    "Engine": "sensorstream.engine.engine",
-    "Event": "sensorstream.model.events",
-    "Grouping": "sensorstream.model.webhook_definition",
-    "Outcome": "sensorstream.engine.outcome",
-    "QueryGraph": "sensorstream.client.results",
-    "QueryPlan": "sensorstream.client.results",
-    "QueryReport": "sensorstream.client.results",
-    "Results": "sensorstream.client.results",
-    "SensorStreamError": "sensorstream.errors",
-    "WebhookDefinition": "sensorstream.model.webhook_definition",
-    "build_engine": "sensorstream.app.recorded_engine",
-    "from_graph": "sensorstream.app.rdflib_graphs",
-    "graph_of": "sensorstream.app.recorded_engine",
-    "map_message": "sensorstream.app.recorded_engine",
-    "parse_mapping": "sensorstream.app.recorded_engine",
-    "read_events": "sensorstream.app.recorded_engine",
-    "result_of": "sensorstream.app.recorded_engine",
-    "to_graph": "sensorstream.app.rdflib_graphs",
+    "app.rdflib_graphs": ("from_graph", "to_graph"),
+    "app.recorded_engine": (
+        *("build_engine", "graph_of", "map_message", "parse_mapping", "read_events", "result_of"),
+    ),
+    "client.clients": ("AsyncClient", "Client"),
+    "client.results": ("QueryGraph", "QueryPlan", "QueryReport", "Results"),
+    "engine.engine": ("Engine",),
+    "engine.outcome": ("Outcome",),
+    "errors": ("SensorStreamError",),
+    "model.events": ("Event",),
+    "model.webhook_definition": ("Grouping", "WebhookDefinition"),
 }
 
 
 def __getattr__(name: str) -> Any:
     if name == "__version__":
         return import_module("importlib.metadata").version(__name__)
-    if name not in _HOMES:
-        raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
-    return getattr(import_module(_HOMES[name]), name)
+    for home, names in _HOMES.items():
+        if name in names:
+            return getattr(import_module(f"{__name__}.{home}"), name)
+    raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
 
 
 def __dir__() -> list[str]:

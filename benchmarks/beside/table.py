@@ -75,4 +75,6 @@ COMPARISONS: Final = (
     Comparison("sensorstream --help", "import click", "start", starts.told, 1, turns=3, aim=10),
     Comparison("sensorstream run, one event", "import lxml, lark, pyoxigraph", "start",
                starts.one_event, 1, turns=3, aim=2),
+    Comparison("sensorstream serve", "import fastapi, uvicorn, sqlalchemy", "start",
+               starts.served, 1, turns=3, aim=0.67),
 )  # fmt: skip

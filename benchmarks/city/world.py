@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import count
 from typing import Final
 
 from benchmarks import ROOT
@@ -46,14 +47,8 @@ def _sensors() -> Iterator[tuple[str, tuple[str, ...]]]:
     yield _STATION, _WEATHER
     for road in _ROADS:
         yield road, _TRAFFIC
-    number = 0
-    while True:
-        yield _other_road(number), _TRAFFIC
-        number += 1
-
-
-def _other_road(number: int) -> str:
-    return f"AarhusTrafficData9{number:05}"
+    for number in count():
+        yield f"AarhusTrafficData9{number:05}", _TRAFFIC
 
 
 def _property(sensor: str, kind: str) -> IRI:

@@ -62,7 +62,9 @@ def main(arguments: Sequence[str]) -> int:
                 continue
             rows[key] = measured(name, reasoner, asked.seconds)
             print(name, reasoner, rows[key], flush=True)
-            found["reasoned"] = rows = _in_order(rows, cases)
+            # In the order of the cases, without those of ontologies that are no case now.
+            keys = [f"{each}|{kind}" for each in cases for kind in ("hermit", "pellet")]
+            found["reasoned"] = rows = {each: rows[each] for each in keys if each in rows}
             RESULTS.write_text(json.dumps(found, indent=1) + "\n")
             PAGE.write_text(with_tables(PAGE.read_text(), tables(found), BEGIN, END))
     return 0
@@ -100,12 +102,6 @@ def _end(process: subprocess.Popen[bytes]) -> None:
                 each.kill()
     process.kill()
     process.wait()
-
-
-def _in_order(rows: dict[str, Any], cases: dict[str, Case]) -> dict[str, Any]:
-    """The rows in the order of the cases, without those of ontologies that are no case now."""
-    keys = [f"{name}|{reasoner}" for name in cases for reasoner in ("hermit", "pellet")]
-    return {key: rows[key] for key in keys if key in rows}
 
 
 def _loading(case: Case) -> dict[str, Any]:

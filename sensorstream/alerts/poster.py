@@ -269,7 +269,7 @@ class _Exchange:
 
     async def _send(self, connection: _Connection) -> None:
         self.doing = "sending"
-        target, length = self._place.url.raw_path, str(len(self._body))
+        target, length = self._place.target, str(len(self._body))
         headers = [*self._headers.items(), ("Content-Length", length)]
         head = connection.talk.send(h11.Request(method="POST", target=target, headers=headers))
         body = connection.talk.send(h11.Data(self._body))

@@ -11,14 +11,11 @@ import socket
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import Final, TypeAlias
 
 from sensorstream.errors import WebhookError
 from sensorstream.model.frozen import frozen
 from sensorstream.settings.settings import Network
-
-if TYPE_CHECKING:
-    import httpx
 
 Address: TypeAlias = IPv4Address | IPv6Address
 Resolver: TypeAlias = Callable[[str, int], Sequence[str]]
@@ -42,20 +39,13 @@ _ISATAP: Final = (0x00005EFE, 0x02005EFE)  # RFC 5214, section 6.1
 
 @frozen
 class WebhookPlace:
-    """A webhook's URL taken apart; ``host`` and ``authority`` are ASCII."""
+    """A webhook's URL taken apart; ``host`` and ``authority``, the Host header, are ASCII."""
 
-    url: httpx.URL
     host: str
     port: int
-
-    @property
-    def authority(self) -> str:
-        """The value of the Host header."""
-        return self.url.netloc.decode()
-
-    @property
-    def secure(self) -> bool:
-        return self.url.scheme == "https"
+    authority: str
+    target: bytes
+    secure: bool
 
 
 def resolve(host: str, port: int) -> Sequence[str]:
@@ -112,7 +102,8 @@ def read_url(url: str) -> WebhookPlace:
     port = _PORTS[parts.scheme] if parts.port is None else parts.port
     if not 0 < port < 65_536:
         raise WebhookError(f"'{url}' is not a URL: there is no port {port}: expected 1 to 65535")
-    return WebhookPlace(parts, host, port)
+    secure = parts.scheme == "https"
+    return WebhookPlace(host, port, parts.netloc.decode(), parts.raw_path, secure)
 
 
 def check_addresses(

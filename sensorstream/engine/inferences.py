@@ -109,7 +109,7 @@ class Inferences:
                 begun.name,
                 begun.provenance.message,
                 begun.provenance.time,
-                tuple(sorted(values, key=_written)),
+                tuple(sorted(values, key=lambda each: (each[0], each[1].n3))),
             )
             for (subject, begun), values in sorted(groups.items(), key=_place)
         )
@@ -185,10 +185,6 @@ def _place(
 ) -> tuple[Subject, int, Instant, str]:
     (subject, begun), _ = group
     return subject, begun.stay, begun.provenance.time, begun.provenance.message
-
-
-def _written(value: tuple[IRI, Term]) -> tuple[str, str]:
-    return value[0], value[1].n3
 
 
 def _home(

@@ -92,7 +92,9 @@ class PostgresAuditLog:
 
     def add(self, change: AuditedChange) -> None:
         """Store a change; its number is given here."""
-        row = {name: _storable(getattr(change, name)) for name in _COLUMNS}
+        told = {name: getattr(change, name) for name in _COLUMNS}
+        # A path may have NUL, but a text of PostgreSQL may not.
+        row = {k: v.replace("\0", "\\0") if isinstance(v, str) else v for k, v in told.items()}
         with translating("cannot write the audit log"), self._database.begin() as connection:
             connection.execute(insert(audit).values(row))
 
@@ -108,8 +110,3 @@ class PostgresAuditLog:
         """Delete the changes before a time."""
         with translating("cannot shorten the audit log"), self._database.begin() as connection:
             connection.execute(delete(audit).where(audit.c.at < before))
-
-
-def _storable(value: object) -> object:
-    """The value without NUL, which a path may have, but a text of PostgreSQL may not."""
-    return value.replace("\0", "\\0") if isinstance(value, str) else value

@@ -83,16 +83,6 @@ _FUNCTIONS: Final = {
 }
 
 
-def install_live_functions(cursor: extensions.cursor) -> None:
-    """Make the functions that the views read; the tables in them need not exist."""
-    cursor.execute("set local check_function_bodies = off")
-    for name, columns, body in _FUNCTIONS.values():
-        cursor.execute(
-            f"create or replace function store.{name}() returns table ({columns}) "
-            f"language sql stable parallel restricted as $body${body}$body$"
-        )
-
-
 def live_query(query: exp.Select) -> exp.Select:
     """The query of a view of history, over the window."""
     changed = query.copy()
@@ -283,7 +273,13 @@ def _install(
     """Make what is missing; ``views``: None if they are there, as ``made`` says."""
     for name in _SCHEMAS:
         cursor.execute(f"create schema if not exists {name}")
-    install_live_functions(cursor)
+    # The tables in the functions need not exist.
+    cursor.execute("set local check_function_bodies = off")
+    for name, columns, body in _FUNCTIONS.values():
+        cursor.execute(
+            f"create or replace function store.{name}() returns table ({columns}) "
+            f"language sql stable parallel restricted as $body${body}$body$"
+        )
     install_row_batches(cursor)
     if views is not None:
         wanted = _wanted(cursor, views)
@@ -332,10 +328,7 @@ def check_views(database: Engine, schema: Schema, timeline: Timeline) -> None:
 
 @lru_cache(maxsize=8)
 def rendered(schema: Schema, timeline: Timeline) -> tuple[tuple[_Rendered, ...], frozenset[IRI]]:
-    """The views and the IRIs whose numbers they need.
-
-    Cached: rendering takes most of the time of a start, and a new ontology needs the views twice.
-    """
+    """The views and the IRIs whose numbers they need. Cached: a new ontology needs them twice."""
     definitions = view_definitions(schema, timeline)
     terms = terms_of(definitions)
     views = []
@@ -355,12 +348,12 @@ def _wanted(cursor: extensions.cursor, views: Iterable[_Rendered]) -> dict[str, 
     found: dict[str, tuple[str, str]] = {}
     for view in views:
         text = numbered_text(view.text, numbers)
-        found[_qualified(HISTORY, view.name)] = text, _comment(view.comment, text)
+        found[f'"{HISTORY}"."{view.name}"'] = text, _comment(view.comment, text)
         if view.live is not None:
             # Its query is made from that of history: one fingerprint is enough for both.
             told = f"what is in the window now, as history.{view.name} has what was"
             live = numbered_text(view.live, numbers)
-            found[_qualified(LIVE, view.name)] = live, _comment(told, text)
+            found[f'"{LIVE}"."{view.name}"'] = live, _comment(told, text)
     return found
 
 
@@ -412,10 +405,6 @@ def _comment(told: str, query: str) -> str:
     """The description of the view and a fingerprint of its query, to detect changes."""
     digest = hashlib.sha256(query.encode()).hexdigest()[:12]
     return f"{_MARK} {told} [{digest}]"
-
-
-def _qualified(schema: str, name: str) -> str:
-    return exp.table_(name, db=schema, quoted=True).sql("postgres")
 
 
 def _sql(query: exp.Select) -> str:

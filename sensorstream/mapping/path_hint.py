@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
-from itertools import islice
+from itertools import chain, islice
 from typing import Final
 
 from lxml import etree
@@ -100,7 +100,7 @@ def _miss(path: str, start: Sequence[Element], namespaces: Mapping[str, str]) ->
         if found is None:
             return None
         if not found:
-            there = nodes if absolute and index == 0 else _children(nodes)
+            there = nodes if absolute and index == 0 else list(islice(chain(*nodes), _MOST))
             around = [] if absolute and index == 0 else nodes
             return _told(index, before, step, there, around, namespaces)
         nodes = [node for node in found[:_MOST] if isinstance(node, Element)]
@@ -195,10 +195,6 @@ def _find(
             return None
         found += result
     return found
-
-
-def _children(nodes: Iterable[Element]) -> list[Element]:
-    return list(islice((child for node in nodes for child in node), _MOST))
 
 
 def _distinct(names: Iterable[str]) -> list[str]:

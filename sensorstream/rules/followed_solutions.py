@@ -162,7 +162,11 @@ class Followed:
         keys |= self._fresh
         self._seen |= keys
         self._settled(len(keys))
-        return None if self.is_closed else sorted(keys, key=_written)
+        return (
+            None
+            if self.is_closed
+            else sorted(keys, key=lambda key: [(name, value.n3) for name, value in key])
+        )
 
     def holds(self, key: SolutionKey) -> bool:
         """Whether the condition has a solution."""
@@ -220,7 +224,3 @@ class Followed:
         del self._keys[name]
         for triple in key_triples(name, key):
             self.table.discard(triple)
-
-
-def _written(key: SolutionKey) -> list[tuple[str, str]]:
-    return [(name, value.n3) for name, value in key]

@@ -457,7 +457,9 @@ def _starting(pattern: Pattern, name: str) -> Pattern:
 
     match pattern:
         case algebra.BGP(patterns) if any(
-            name in names_in(each) for each in patterns if _is_plain(each)
+            # A path of no steps would lead from the value to itself.
+            name in names_in(each) and isinstance(each.predicate, IRI | Variable)
+            for each in patterns
         ):
             value = TriplePattern(GIVEN, property_of(name), Variable(name))
             return algebra.Join(algebra.Window(GIVEN, algebra.BGP((value,))), pattern)
@@ -479,11 +481,6 @@ def _starting(pattern: Pattern, name: str) -> Pattern:
         ):
             return replace(pattern, pattern=inside(inner))
     return pattern
-
-
-def _is_plain(pattern: TriplePattern) -> bool:
-    """Whether it is no path: a path of no steps would lead from the value to itself."""
-    return isinstance(pattern.predicate, IRI | Variable)
 
 
 def _reads(running: ContinuousQuery, default: TripleIndex) -> _Reads:

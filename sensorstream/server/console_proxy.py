@@ -94,15 +94,10 @@ class ConsoleProcess:
 def console(process: ConsoleProcess) -> ASGIApp:
     """The ASGI application that hands requests on to the process; made at the first of them."""
     made = cache(partial(_console, process))
-
-    async def hand_on(scope: Scope, receive: Receive, send: Send) -> None:
-        await made()(scope, receive, send)
-
-    return hand_on
+    return lambda scope, receive, send: made()(scope, receive, send)
 
 
 def _console(process: ConsoleProcess) -> ASGIApp:
-    # A start is faster without it.
     import httpx
 
     # Not a client: that would keep the cookie of one browser and send it for another one. Each

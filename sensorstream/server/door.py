@@ -92,8 +92,7 @@ def is_compressed(scope: Scope) -> bool:
     """
     told = ", ".join(Headers(scope=scope).getlist("content-encoding")).strip().lower()
     if told not in ("", "identity", "gzip", "x-gzip"):
-        # RFC 9110, section 12.5.3.
-        accepted = {"Accept-Encoding": "gzip"}
+        accepted = {"Accept-Encoding": "gzip"}  # RFC 9110, section 12.5.3
         raise HTTPException(415, f"Content-Encoding '{told}': expected gzip, or none", accepted)
     return told.endswith("gzip")
 

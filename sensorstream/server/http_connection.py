@@ -170,9 +170,8 @@ def peer_of(transport: asyncio.BaseTransport) -> str:
 def default_limit() -> int:
     """The number of connections that the open files of the process allow, less a reserve."""
     files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if files == resource.RLIM_INFINITY:
-        return _MOST
-    return max(1, min(_MOST, files - min(_RESERVE, files // 2)))
+    most = max(1, min(_MOST, files - min(_RESERVE, files // 2)))
+    return _MOST if files == resource.RLIM_INFINITY else most
 
 
 HEALTH: Final = frozenset({b"/healthz", b"/readyz", b"/metrics"})

@@ -287,9 +287,8 @@ class _Compiler:
                 message = _message(own, component.shown)
                 plain = given.lexical if isinstance(given, Literal) else fields["p"]
                 message = message or Template(component.message).substitute(fields, p=plain)
-                yield _Constraint(
-                    f"{SH}{_kind(parameter)}", made, message, component.shown, component.value
-                )
+                kind = f"{SH}{parameter[0].upper()}{parameter[1:]}ConstraintComponent"
+                yield _Constraint(kind, made, message, component.shown, component.value)
         for each in self._sparql.constraints(shape, domain(this), values, this, value):
             message = _message(each.messages or own, each.shown) or "violates the constraint"
             yield _Constraint(each.component, each.pattern, message, each.shown)
@@ -408,10 +407,6 @@ def _union(groups: Sequence[str]) -> str:
 def _next(variable: str) -> str:
     """The variable of the value nodes of a focus node."""
     return "value" if variable == "this" else f"{variable}_"
-
-
-def _kind(parameter: str) -> str:
-    return f"{parameter[0].upper()}{parameter[1:]}ConstraintComponent"
 
 
 def _message(messages: Sequence[Term], shown: Sequence[str]) -> str:

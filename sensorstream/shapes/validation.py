@@ -67,7 +67,9 @@ class Validator:
         self._shapes = shapes
         self._graph = to_rdflib(shapes.index)
         _, found, _ = meta_validate(self._graph, inference=None, max_validation_depth=_DEEPEST)
-        for each in sorted(_violations(found, shapes), key=_specific):
+        for each in sorted(
+            _violations(found, shapes), key=lambda each: (each.path is None, _order(each))
+        ):
             raise shapes.fault(each.focus, f"not a valid shape: {_expected(each, found)}")
         # Faults in SPARQL and of parameters are found only when a shape is used.
         self.report(())
@@ -92,11 +94,6 @@ class Validator:
         found.bind("sh", SH)
         violations = sorted(_violations(found, self._shapes), key=_order)
         return ValidationReport(conforms, tuple(violations), found.serialize(format="turtle"))
-
-
-def _specific(each: Violation) -> tuple[bool, list[str]]:
-    """Order the violations of shapes of shapes: those with a path say best what is wrong."""
-    return each.path is None, _order(each)
 
 
 def _expected(each: Violation, report: rdflib.Graph) -> str:

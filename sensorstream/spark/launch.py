@@ -117,7 +117,8 @@ def _start(
     logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL)
     # Py4J prints what a sink raises, which fails its query with the same.
     logging.getLogger("py4j.clientserver").setLevel(logging.CRITICAL)
-    logging.getLogger().addFilter(_is_not_of_py4j)
+    # The root logger would tell the stack of a JVM that has ended.
+    logging.getLogger().addFilter(lambda record: record.module != "java_gateway")
     environment = {
         "JAVA_HOME": str(java_home(folder / "java")),
         # Workers would take the first python3 on PATH, where SensorStream is not installed.
@@ -162,11 +163,6 @@ def _start(
     # Spark reads the settings of its SQL now, not at the first question.
     session.conf.get("spark.sql.ansi.enabled")
     return session, gateway.proc
-
-
-def _is_not_of_py4j(record: logging.LogRecord) -> bool:
-    """Whether a record of the root logger is not the stack of a JVM that has ended."""
-    return record.module != "java_gateway"
 
 
 def _kill_with(folder: Path) -> None:

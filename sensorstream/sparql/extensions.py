@@ -137,11 +137,6 @@ def _seconds(term: Term) -> Decimal:
     return length.seconds
 
 
-def _is_of(value: Literal, datatype: IRI) -> Literal:
-    """Whether the value of a literal is one of a datatype."""
-    return boolean(is_of(value, datatype))
-
-
 def _literal(term: Term) -> Literal:
     if not isinstance(term, Literal):
         raise TermError(f"{term.n3} is no literal")
@@ -162,6 +157,6 @@ def _term(term: Term) -> Term:
 EXTENSIONS: Final[Mapping[str, Extension]] = {
     LOCAL: Extension(xsd.DATE_TIME, (_term, _zone), _local),
     DIVIDE: Extension(xsd.DECIMAL, (_seconds, _divisor), _divide),
-    IS_OF: Extension(xsd.BOOLEAN, (_literal, _datatype), _is_of),
+    IS_OF: Extension(xsd.BOOLEAN, (_literal, _datatype), lambda one, of: boolean(is_of(one, of))),
     **PLACE_FUNCTIONS,
 }

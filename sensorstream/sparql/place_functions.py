@@ -247,10 +247,6 @@ def _buffered(of: Geometry, radius: float, unit: tuple[bool, float, int]) -> Lit
     return _shaped("buffer", of, size)
 
 
-def _member(of: Geometry, at: int) -> Literal:
-    return _shaped("get_geometry", of, at - 1)
-
-
 def _bound(at: int, of: Geometry) -> Literal:
     return _double(float(of.written.bounds[at]))
 
@@ -317,7 +313,11 @@ _ROWS: Final[Mapping[str, tuple[str | None, tuple[_Reader, ...], Callable[..., L
     "intersection": (None, _TWO, partial(_overlaid, "intersection")),
     "symDifference": (None, _TWO, partial(_overlaid, "symmetric_difference")),
     "union": (None, _TWO, partial(_overlaid, "union")),
-    "geometryN": (None, (place, _place_in_list), _member),
+    "geometryN": (
+        None,
+        (place, _place_in_list),
+        lambda of, at: _shaped("get_geometry", of, at - 1),
+    ),
     "numGeometries": (_INTEGER, _ONE, _of_shape("get_num_geometries", _integer)),
     "dimension": (_INTEGER, _ONE, _of_shape("get_dimensions", _integer)),
     "coordinateDimension": (_INTEGER, _ONE, lambda of: _integer(_dimensions(of) + _has_m(of))),

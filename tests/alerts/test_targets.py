@@ -18,7 +18,7 @@ NAMED = read_url("https://hooks.example.org/a?b=c")
 def test_every_address_of_a_name_may_be_tried_in_its_order() -> None:
     found = check_addresses(NAMED, PUBLIC, ())
     assert [str(each) for each in found] == PUBLIC
-    assert NAMED.url.raw_path == b"/a?b=c"
+    assert NAMED.target == b"/a?b=c"
     assert (NAMED.host, NAMED.authority, NAMED.port) == (
         "hooks.example.org",
         "hooks.example.org",
@@ -150,7 +150,7 @@ def test_a_name_beyond_ascii_is_written_as_the_network_wants_it() -> None:
     place = read_url("https://bücher.example:8443/ü?ö=ß")
     assert place.host == "xn--bcher-kva.example"
     assert place.authority == "xn--bcher-kva.example:8443"
-    assert place.url.raw_path == b"/%C3%BC?%C3%B6=%C3%9F"
+    assert place.target == b"/%C3%BC?%C3%B6=%C3%9F"
 
 
 def test_a_name_that_is_no_name_of_the_network_is_refused_when_it_is_looked_up() -> None:

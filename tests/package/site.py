@@ -142,8 +142,8 @@ def _target(page: Path, folder: Path, found: re.Match[str]) -> str:
 
 def _public() -> list[str]:
     """The public names by the place where they are, which griffe can read."""
-    homes = sensorstream._HOMES
-    return [f"{homes[name].removeprefix('sensorstream.')}.{name}" for name in sensorstream.__all__]
+    homes = {name: home for home, names in sensorstream._HOMES.items() for name in names}
+    return [f"{homes[name]}.{name}" for name in sensorstream.__all__]
 
 
 def build(out: Path = OUT) -> Path:

@@ -12,11 +12,7 @@ from sensorstream.analysis import Note
 from sensorstream.app.control.engine_settings import read_schemas
 from sensorstream.app.control.file_texts import NOTHING_UNSAVED, FileTexts, read_file
 from sensorstream.app.control.live_shapes import deployed_shapes
-from sensorstream.app.control.mapping_files import (
-    MappingFiles,
-    is_rule_file,
-    read_reference_with_faults,
-)
+from sensorstream.app.control.mapping_files import MappingFiles, is_rule_file, read_reference
 from sensorstream.app.control.rule_files import misplaced, rule_set_faults, state_rules_of
 from sensorstream.errors import (
     LanguageError,
@@ -215,9 +211,9 @@ def faults(
         except SensorStreamError as error:
             yield error
     schema = ontology.schema
-    reference, unread = read_reference_with_faults(
-        files, ontology.triples, settings.functions.files if functions is None else functions
-    )
+    own = settings.functions.files if functions is None else functions
+    unread: list[SensorStreamError] = []
+    reference = read_reference(files, ontology.triples, own, faults=unread)
     yield from unread
     yield from mapping_faults(files, schema, reference)
     state_rules = state_rules_of(settings, unsaved, rule_sets)

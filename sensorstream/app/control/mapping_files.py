@@ -123,19 +123,38 @@ def read_reference(
     functions: Functions = (),
     tables: Mapping[Path, str] | None = None,
     contents: FileContents | None = None,
+    faults: list[SensorStreamError] | None = None,
 ) -> ReferenceData:
     """The lookup tables of rule files, the functions of Python files, an ontology's individuals.
     ``functions`` are those files, or functions that were read from them before. ``tables`` are
-    texts that count instead of those on disk; see :func:`read_tables`.
+    texts that count instead of those on disk; see :func:`read_tables`. ``faults`` takes what would
+    be raised: faulty functions are left out then, and faulty tables are empty.
 
     Raises:
         LanguageError: a table or a function cannot be read; it has the position of its declaration.
         SettingsError: a Python file cannot be read.
     """
-    reference, faults = read_reference_with_faults(files, triples, functions, tables, contents)
-    for fault in faults:
-        raise fault
-    return reference
+    parsed: dict[str, dict[str, Mapping[str, str]]] = {}
+    own: Mapping[str, Definition]
+    found: list[SensorStreamError] = []
+    if isinstance(functions, Mapping):
+        own = functions
+    else:
+        own, found = read_functions(functions, contents)
+    for file in files:
+        for table in file.tables:
+            try:
+                text = _table_text(file, table) if tables is None else _given(file, table, tables)
+                read = parse_table(table, text)
+            except LanguageError as error:
+                found.append(error)
+                read = {}
+            parsed.setdefault(file.file, {})[table.name] = read
+    if found and faults is None:
+        raise found[0]
+    if faults is not None:
+        faults += found
+    return reference_data(parsed, triples, own)
 
 
 def read_tables(files: Sequence[RuleFile]) -> dict[Path, str]:
@@ -149,33 +168,6 @@ def read_tables(files: Sequence[RuleFile]) -> dict[Path, str]:
         for file in files
         for table in file.tables
     }
-
-
-def read_reference_with_faults(
-    files: Sequence[RuleFile],
-    triples: Iterable[Triple],
-    functions: Functions = (),
-    tables: Mapping[Path, str] | None = None,
-    contents: FileContents | None = None,
-) -> tuple[ReferenceData, tuple[SensorStreamError, ...]]:
-    """Do :func:`read_reference`, but leave out faulty functions, and empty faulty tables."""
-    parsed: dict[str, dict[str, Mapping[str, str]]] = {}
-    own: Mapping[str, Definition]
-    faults: list[SensorStreamError] = []
-    if isinstance(functions, Mapping):
-        own = functions
-    else:
-        own, faults = read_functions(functions, contents)
-    for file in files:
-        for table in file.tables:
-            try:
-                text = _table_text(file, table) if tables is None else _given(file, table, tables)
-                read = parse_table(table, text)
-            except LanguageError as error:
-                faults.append(error)
-                read = {}
-            parsed.setdefault(file.file, {})[table.name] = read
-    return reference_data(parsed, triples, own), tuple(faults)
 
 
 def _table_path(file: RuleFile, table: LookupTable) -> Path:

@@ -144,17 +144,13 @@ def _walks(
     if start is None and end is not None:
         yield from ((each, end) for each in reached(index, path, end, back=True))
         return
-    starts: Iterable[Term] = _nodes(index) if start is None else (start,)
-    for each in starts:
+    nodes = {node: None for s, _, o in index for node in (s, o)} if start is None else (start,)
+    for each in nodes:
         found = reached(index, path, each)
         if end is None:
             yield from ((each, other) for other in found)
         elif end in found:
             yield each, end
-
-
-def _nodes(index: TripleIndex) -> Iterator[Term]:
-    return iter({end: None for s, _, o in index for end in (s, o)})
 
 
 def reached(index: TripleIndex, path: Path, start: Term, *, back: bool = False) -> dict[Term, None]:

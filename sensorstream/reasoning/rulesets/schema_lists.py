@@ -391,7 +391,8 @@ def _check_known(body: Pattern, places: Places) -> None:
     while near := [
         triple
         for triple in of_lists
-        if not names_in(triple) <= known and (names_in(triple) & known or _is_anchored(triple))
+        if not names_in(triple) <= known
+        and (names_in(triple) & known or not isinstance(triple.subject, Variable))
     ]:
         known.update(name for triple in near for name in names_in(triple))
     lists = [each.members for each in eaches_of(body)]
@@ -405,7 +406,3 @@ def _check_known(body: Pattern, places: Places) -> None:
                 "RDFS or OWL that has the list, such as ?c owl:unionOf ?list",
                 position=places.of(each),
             )
-
-
-def _is_anchored(triple: TriplePattern) -> bool:
-    return not isinstance(triple.subject, Variable)

@@ -203,10 +203,6 @@ def _json(answer: IO[bytes]) -> Iterator[bytes]:
     yield b"]}\n"
 
 
-def _csv(answer: IO[bytes]) -> Iterator[bytes]:
-    return csv_pieces(_stream(answer))
-
-
 def _arrow(answer: IO[bytes]) -> Iterator[bytes]:
     import pyarrow.parquet as pq
 
@@ -214,15 +210,11 @@ def _arrow(answer: IO[bytes]) -> Iterator[bytes]:
         yield from arrow_stream(file.schema_arrow, file.iter_batches(_READ))
 
 
-def _parquet(answer: IO[bytes]) -> Iterator[bytes]:
-    return iter(lambda: answer.read(_PIECE), b"")
-
-
 PIECES: Final[Mapping[str, Callable[[IO[bytes]], Iterator[bytes]]]] = {
     JSON: _json,
-    CSV: _csv,
+    CSV: lambda answer: csv_pieces(_stream(answer)),
     ARROW: _arrow,
-    PARQUET: _parquet,
+    PARQUET: lambda answer: iter(lambda: answer.read(_PIECE), b""),
 }
 """The writers of an answer to SQL by media type, the preferred one first."""
 
