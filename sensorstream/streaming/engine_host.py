@@ -44,8 +44,6 @@ from sensorstream.streaming.worker_messages import (
     accepted,
     installed_versions,
     listening_at,
-    pack,
-    unpack,
 )
 
 _WATCH: Final = 1.0
@@ -103,7 +101,7 @@ class EngineHost:
         checkpoint = engine.checkpoint() if due else None
         self._hold(work.key, engine)
         told = pickle.dumps(effects, PROTOCOL)
-        packed = pack(list(map(row_of, entries))) if entries else b""
+        packed = pickle.dumps(list(map(row_of, entries)), PROTOCOL) if entries else b""
         return Done(engine.place, told, packed, checkpoint, standing)
 
     def _awake(self, work: Work) -> KeyedEngine | None:
@@ -175,7 +173,7 @@ class EngineHost:
 
 
 def _records(chunks: Sequence[bytes]) -> list[Record]:
-    return [record_of(row) for chunk in filter(None, chunks) for row in unpack(chunk)]
+    return [record_of(row) for chunk in filter(None, chunks) for row in pickle.loads(chunk)]
 
 
 def deployment_of(task: HostTask) -> Deployment:

@@ -246,7 +246,7 @@ class Queries:
         """
         if key is not None:
             return self._of_one(results_of, name, key)
-        budget = self._app.engine.queries.processor.budget
+        budget = self._app.engine.queries.processor.network.budget
         with self.locked(name) as running, self._slow_reads.turn(name), budget.alone():
             here = answer_now(running)
         found = self._app.asked(results_of, {"name": name}, key, lambda: here)
@@ -328,7 +328,7 @@ def running_query(engine: Engine, name: str) -> ContinuousQuery:
 def results_of(asked: Asked, told: Mapping[str, Any]) -> Answer:
     """See :meth:`Queries.results`."""
     running = running_query(asked.engine, told["name"])
-    with asked.engine.queries.processor.budget.alone():
+    with asked.engine.queries.processor.network.budget.alone():
         return kept(answer_now(running), asked.deployment.settings.limits.question_rows)
 
 
