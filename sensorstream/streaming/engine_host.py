@@ -62,9 +62,7 @@ class EngineHost:
     def __init__(
         self, deployment: Deployment, url: str, upto: int = 0, deadly: DeadlyEntries | None = None
     ) -> None:
-        """``deployment`` is in force after the entry ``upto`` of the journal, which is in the
-        history at ``url``.
-        """
+        """``deployment`` is in force after the entry ``upto`` of the journal at ``url``."""
         self._deadly = deadly
         self._workers: dict[bytes, Worker] = {}
         stages = (
@@ -177,9 +175,7 @@ def _records(chunks: Sequence[bytes]) -> list[Record]:
 
 
 def deployment_of(task: HostTask) -> Deployment:
-    """The deployment of a task; raises SensorStreamError if files are not valid, or versions
-    differ.
-    """
+    """The deployment of a task; raises SensorStreamError: a file is not valid, versions differ."""
     for name, here in installed_versions().items():
         if here != (expected := task.versions[name]):
             raise SparkError(
