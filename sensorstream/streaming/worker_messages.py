@@ -67,9 +67,7 @@ class Work:
 
 @frozen
 class Done:
-    """The packed effects, and the data to keep: the entries (b"": none), or a checkpoint instead of
-    all.
-    """
+    """The packed effects, and what to keep: the entries (b"": none), or a checkpoint instead."""
 
     place: EnginePlace
     effects: bytes
