@@ -79,9 +79,9 @@ class UpdatesBefore:
         # The stays whose numbers are out of order since an undo.
         self._mixed: set[int] = set()
         if state is not None:
-            for update in state.updates:
-                replaced = self.shared(update.stay, update.replaced)
-                self._add(replace(update, replaced=replaced))
+            for u in state.updates:
+                its = self.shared(u.stay, u.replaced)
+                self._add(IndividualUpdate(u.stay, u.name, u.time, u.message, its))
             for ended in state.ended:
                 self._add(ended)
 
