@@ -545,7 +545,9 @@ def _memory() -> int:
 
 
 def engines(folder: Path) -> dict[str, float]:
-    """Microseconds of CPU a message of one engine: without history by profile, and of a server."""
+    """Microseconds of CPU a message of one engine: without history by profile; of a server, and of
+    PostgreSQL there.
+    """
     entries = Messages().take(20_000, 10)
     found = {each: bare(deployment(folder, each), entries) * 1e6 for each in PROFILES}
     parts, spent = read_deployment(deployment(folder)), time.process_time()
@@ -557,7 +559,9 @@ def engines(folder: Path) -> dict[str, float]:
         with PostgresStore.open(database.url, settings.time.timeline, Writes.JOURNAL) as store:
             for start in range(0, len(entries), GROUP):
                 store.append(entries[start : start + GROUP])
+        begun = _database(folder / "server")
         found["server"] = server(settings, database.url) * 1e6
+        found["server PostgreSQL"] = (_database(folder / "server") - begun) / len(entries) * 1e6
     return found
 
 

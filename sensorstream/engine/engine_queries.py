@@ -312,7 +312,7 @@ class LiveQueries:
 
     def lift_limits(self, lifted: bool) -> None:
         """Lift the limits of queries that were accepted before, or restore them."""
-        self.processor.budget.lifted = lifted
+        self.processor.network.budget.lifted = lifted
 
     def _note_stop(self, name: str, reason: str) -> Stopped:
         counted = self._registered.pop(name)

@@ -106,9 +106,7 @@ class PostgresWebhooks:
             end_of_system(connection, webhook_id, "it is enabled", now)
 
     def end_stale_alerts(self, now: datetime) -> None:
-        """End the alerts about disabled webhooks that are enabled: the server was killed in
-        between.
-        """
+        """End alerts about disabled webhooks that are enabled: the server was killed in between."""
         with translating("cannot read the webhooks"), self._database.begin() as connection:
             last_event(connection)
             stale = connection.execute(_STALE, {"kind": WEBHOOK_DISABLED}).scalars().all()

@@ -1,6 +1,4 @@
-"""Entries from outside: a message as it arrived, independent of its outcome; time; an answer; a
-question.
-"""
+"""Entries from outside: a message as it arrived, whatever its outcome; time; answer; question."""
 
 from __future__ import annotations
 

@@ -21,9 +21,7 @@ _LONGEST: Final = 100
 
 
 class BatchFigures:
-    """The figures of the last batch. :meth:`stored` is called in a thread of Spark's, the rest in
-    another.
-    """
+    """The figures of the last batch. :meth:`stored` is called in a thread of Spark's."""
 
     def __init__(self, url: str, tasks: int) -> None:
         """``tasks`` may work at a time."""

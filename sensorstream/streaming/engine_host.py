@@ -44,8 +44,6 @@ from sensorstream.streaming.worker_messages import (
     accepted,
     installed_versions,
     listening_at,
-    pack,
-    unpack,
 )
 
 _WATCH: Final = 1.0
@@ -64,9 +62,7 @@ class EngineHost:
     def __init__(
         self, deployment: Deployment, url: str, upto: int = 0, deadly: DeadlyEntries | None = None
     ) -> None:
-        """``deployment`` is in force after the entry ``upto`` of the journal, which is in the
-        history at ``url``.
-        """
+        """``deployment`` is in force after the entry ``upto`` of the journal at ``url``."""
         self._deadly = deadly
         self._workers: dict[bytes, Worker] = {}
         stages = (
@@ -103,7 +99,7 @@ class EngineHost:
         checkpoint = engine.checkpoint() if due else None
         self._hold(work.key, engine)
         told = pickle.dumps(effects, PROTOCOL)
-        packed = pack(list(map(row_of, entries))) if entries else b""
+        packed = pickle.dumps(list(map(row_of, entries)), PROTOCOL) if entries else b""
         return Done(engine.place, told, packed, checkpoint, standing)
 
     def _awake(self, work: Work) -> KeyedEngine | None:
@@ -175,13 +171,11 @@ class EngineHost:
 
 
 def _records(chunks: Sequence[bytes]) -> list[Record]:
-    return [record_of(row) for chunk in filter(None, chunks) for row in unpack(chunk)]
+    return [record_of(row) for chunk in filter(None, chunks) for row in pickle.loads(chunk)]
 
 
 def deployment_of(task: HostTask) -> Deployment:
-    """The deployment of a task; raises SensorStreamError if files are not valid, or versions
-    differ.
-    """
+    """The deployment of a task; raises SensorStreamError: a file is not valid, versions differ."""
     for name, here in installed_versions().items():
         if here != (expected := task.versions[name]):
             raise SparkError(

@@ -35,7 +35,7 @@ from sensorstream.journal.records import (
 )
 from sensorstream.model.events import Status
 from sensorstream.settings.endpoints import KafkaInput, most_kept
-from sensorstream.streaming.worker_messages import pack
+from sensorstream.streaming.worker_messages import PROTOCOL
 
 FORMAT: Final = "sensorstream-journal"
 SCHEMA: Final = "key string, first bigint, controls bigint, entries binary"
@@ -166,9 +166,7 @@ class JournalReader(DataSourceStreamReader):  # type: ignore[misc]
         return found
 
     def read(self, partition: SeqRange | TopicPart) -> Iterator[pa.RecordBatch]:
-        """The entries of a range or of a part of a topic by key, in order for each key; or the keys
-        that are woken.
-        """
+        """The entries of a range, or of a topic's part, by key in order; or the woken keys."""
         if isinstance(partition, Woken):
             return self._woken(partition)
         if isinstance(partition, TopicPart):
@@ -249,6 +247,6 @@ def _batch(groups: dict[str, list[JournalRow]], controls: int) -> pa.RecordBatch
         "key": list(groups),
         "first": [each[0][0] if each else 0 for each in groups.values()],
         "controls": [controls] * len(groups),
-        "entries": [pack(each) for each in groups.values()],
+        "entries": [pickle.dumps(each, PROTOCOL) for each in groups.values()],
     }
     return pa.RecordBatch.from_pydict(columns, schema=_ARROW)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
 import sys
 from collections.abc import Mapping, Sequence
 from importlib.metadata import version
@@ -12,7 +11,6 @@ from socket import AF_UNIX, socket
 from typing import Final
 
 from sensorstream.history.effects_writer import EngineStanding
-from sensorstream.history.journal_rows import JournalRow
 from sensorstream.model.frozen import field, frozen
 from sensorstream.settings.settings import Settings
 
@@ -69,9 +67,7 @@ class Work:
 
 @frozen
 class Done:
-    """The packed effects, and the data to keep: the entries (b"": none), or a checkpoint instead of
-    all.
-    """
+    """The packed effects, and what to keep: the entries (b"": none), or a checkpoint instead."""
 
     place: EnginePlace
     effects: bytes
@@ -121,17 +117,3 @@ def connected(path: Path, secret: bytes) -> Connection | None:
         return Client(str(path), "AF_UNIX", authkey=secret)
     except (ConnectionError, EOFError, FileNotFoundError):
         return None
-
-
-def pack(rows: Sequence[JournalRow]) -> bytes:
-    """Pack rows of the journal, in order, for Spark; O(size). It is a pickle, as for all that
-    PySpark itself passes between the processes of a query: only processes of the query that wrote
-    it, or of its next run, read it.
-    """
-    return pickle.dumps(rows, PROTOCOL)
-
-
-def unpack(content: bytes) -> Sequence[JournalRow]:
-    """Return the rows that :func:`pack` was given."""
-    rows: Sequence[JournalRow] = pickle.loads(content)
-    return rows

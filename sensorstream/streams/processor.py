@@ -13,7 +13,7 @@ network settles, and each query that is due reports, once.
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
-from functools import cached_property, partial
+from functools import partial
 from itertools import count
 from operator import attrgetter
 from typing import Final
@@ -24,10 +24,9 @@ from sensorstream.kb.triple_index import TripleIndex
 from sensorstream.model.frozen import frozen, mutable
 from sensorstream.model.terms import IRI, Literal, Triple
 from sensorstream.model.timeline import Instant, Timeline
-from sensorstream.network.agenda import Agenda, MovedByTime
-from sensorstream.network.budget import NO_LIMITS, Budget, Limits
+from sensorstream.network.agenda import MovedByTime
+from sensorstream.network.budget import NO_LIMITS, Limits
 from sensorstream.network.intervals.interval_expressions import IntervalTime
-from sensorstream.network.intervals.occurrence_source import OccurrenceSource
 from sensorstream.network.network import Network
 from sensorstream.network.query_sources import Knowledge
 from sensorstream.network.selection.instants import Instants
@@ -93,7 +92,7 @@ class StreamProcessor:
         line: Timeline = Timeline.INTEGER,
         knowledge: Knowledge | None = None,
     ) -> None:
-        self.budget = Budget(limits)
+        self.network = Network(limits, now=lambda: self.now)
         self.queries: dict[str, ContinuousQuery] = {}
         self.counts = ProcessorCounts()
         self.now: Instant | None = None
@@ -103,8 +102,25 @@ class StreamProcessor:
         """Queries whose rows could not be read at a :meth:`restore`: they remember nothing."""
         self._default = default
         self._traces: dict[str, InstantTrace] = {}
-        self._instant, self._second, self._line = instant, second, line
-        self._known = knowledge or Knowledge(default, lambda triple: True, lambda triple: ())
+        lengths = Lengths(instant, second)
+        self._agenda = self.network.agenda
+        known = knowledge or Knowledge(default, lambda triple: True, lambda triple: ())
+        self._windows = OpenWindows(self._agenda, lambda: self.now)
+        self._broken = Broken(self.network, self._windows, self.queries)
+        self._instants = Instants(
+            self.network, known, lambda: self.now, self._tell, self._broken.note_named
+        )
+        self.patterns = Patterns(
+            self.network,
+            known,
+            IntervalTime(line, second),
+            self._instants.ends,
+            self._instants.take,
+        )
+        self._occurring = self.patterns.source
+        self._maker = QueryMaker(
+            self.network, default, lengths, self._windows, self.patterns, self._instants
+        )
         self._numbers = count()
         self.more = False
         """Whether the next call is :meth:`push` or :meth:`finish`, which may report for both."""
@@ -115,53 +131,6 @@ class StreamProcessor:
         self._at_each_event: set[str] = set()
         # The queries that may report at the present instant.
         self._candidates: dict[ContinuousQuery, None] = {}
-
-    # -- parts, made for the first query: most engines of keys have none ------------------------
-
-    @cached_property
-    def network(self) -> Network:
-        """The operators of all queries."""
-        return Network(self.budget.limits, self.budget, now=lambda: self.now)
-
-    @property
-    def _unused(self) -> bool:
-        """Whether there was no query yet."""
-        return "network" not in vars(self)
-
-    @cached_property
-    def _agenda(self) -> Agenda:
-        return self.network.agenda
-
-    @cached_property
-    def _windows(self) -> OpenWindows:
-        return OpenWindows(self._agenda, lambda: self.now)
-
-    @cached_property
-    def _broken(self) -> Broken:
-        return Broken(self.network, self._windows, self.queries)
-
-    @cached_property
-    def _instants(self) -> Instants:
-        return Instants(
-            self.network, self._known, lambda: self.now, self._tell, self._broken.note_named
-        )
-
-    @cached_property
-    def patterns(self) -> Patterns:
-        """The queries of patterns in time."""
-        instants, clock = self._instants, IntervalTime(self._line, self._second)
-        return Patterns(self.network, self._known, clock, instants.ends, instants.take)
-
-    @cached_property
-    def _occurring(self) -> OccurrenceSource:
-        return self.patterns.source
-
-    @cached_property
-    def _maker(self) -> QueryMaker:
-        lengths = Lengths(self._instant, self._second)
-        return QueryMaker(
-            self.network, self._default, lengths, self._windows, self.patterns, self._instants
-        )
 
     # -- queries ----------------------------------------------------------------------------
 
@@ -259,9 +228,6 @@ class StreamProcessor:
     def state(self) -> ProcessorState:
         """The state that must survive a restart, taken between two events."""
         counts = self.counts
-        numbers = counts.events, counts.triples, counts.late
-        if self._unused:
-            return ProcessorState(self.now, numbers)
         queries: list[tuple[str, str, QueryState]] = []
         for query in list(self.queries.values()):
             try:
@@ -270,7 +236,7 @@ class StreamProcessor:
                 self._stop(query, error)
         return ProcessorState(
             self.now,
-            numbers,
+            (counts.events, counts.triples, counts.late),
             tuple(queries),
             tuple((tick, stream.state()) for tick, stream in self._windows.streams.items()),
             self._occurring.state(),
@@ -282,9 +248,6 @@ class StreamProcessor:
 
         ``start`` gets the name and text of each query, and registers it or leaves it out.
         """
-        if self._unused and state == ProcessorState(state.now, state.counts):
-            self.now, self.counts = state.now, ProcessorCounts(*state.counts)
-            return
         for name, text, _ in state.queries:
             start(name, text)
         for tick, stream in state.streams:
@@ -405,9 +368,6 @@ class StreamProcessor:
 
     def settle(self, time: Instant) -> None:
         """Take in changes of the graphs outside the windows."""
-        if self._unused:
-            self.now = time
-            return
         self._begin(time)
         self._settle()
 
@@ -418,15 +378,11 @@ class StreamProcessor:
 
     def renew(self) -> None:
         """Take in a change of the background knowledge."""
-        if self._unused:
-            return
         self.patterns.renew()
         self._instants.renew()
 
     def take_back(self) -> None:
         """Take in that the graphs outside the windows are again as they were."""
-        if self._unused:
-            return
         # The changes of the operators cancel out: no query has anything to report.
         self.network.settle()
         self._broken.stop(self._stop)
@@ -438,7 +394,7 @@ class StreamProcessor:
         all intervals have ended.
         """
         self._catch_up()
-        if self.now is None or self._unused:
+        if self.now is None:
             return
         ends: dict[ContinuousQuery, Instant] = {}
         for query in self.queries.values():
@@ -455,8 +411,6 @@ class StreamProcessor:
     @property
     def next_due(self) -> Instant | None:
         """The next time when a window is computed or drops something, or a report is due."""
-        if self._unused:
-            return None
         due, ends = self._agenda.next, self._occurring.due
         return ends if due is None or (ends is not None and ends < due) else due
 
@@ -478,8 +432,6 @@ class StreamProcessor:
 
         The present time if a query may report at the end of the present instant.
         """
-        if self._unused:
-            return None
         if self._has_pending:
             return self.now
         due = self._agenda.first(lambda entry: not self._is_silent(entry))
@@ -646,8 +598,6 @@ class StreamProcessor:
 
     def relieve(self) -> None:
         """Stop the costliest queries before a message, if all together have taken too much."""
-        if self._unused:
-            return
         load = self.network.load
         if load.excess():
             for query, error in too_costly(self.network, list(self.queries.values())):

@@ -78,9 +78,9 @@ class UpdatesBefore:
         # The stays whose numbers are out of order since an undo.
         self._mixed: set[int] = set()
         if state is not None:
-            for update in state.updates:
-                replaced = self.shared(update.stay, update.replaced)
-                self._add(replace(update, replaced=replaced))
+            for u in state.updates:
+                its = self.shared(u.stay, u.replaced)
+                self._add(IndividualUpdate(u.stay, u.name, u.time, u.message, its))
             for ended in state.ended:
                 self._add(ended)
 
@@ -90,14 +90,10 @@ class UpdatesBefore:
         return PastState(tuple(self._updates.values()), tuple(self._ended.values()))
 
     def shared(self, stay: int, replaced: frozenset[Pair]) -> frozenset[Pair]:
-        """What an update replaces, the same object as in the stay's last one if it is equal, as it
-        mostly is: so an update holds no set of its own.
-        """
-        of_stay = self._stays.get(stay)
-        if of_stay is not None and of_stay.updates:
-            last = next(reversed(of_stay.updates.values())).replaced
-            return last if last == replaced else replaced
-        return replaced
+        """What an update replaces, mostly the same as the stay's last one: then that very set."""
+        updates = self._stays[stay].updates if stay in self._stays else {}
+        last = next(reversed(updates.values())).replaced if updates else None
+        return last if last is not None and last == replaced else replaced
 
     def note_update(self, update: IndividualUpdate, record: WindowChange) -> None:
         record.undo.append(partial(self._drop, self._add(update), update))

@@ -61,3 +61,29 @@ def test_answers_come_in_the_order_in_which_their_triples_came(
         index.discard((subject, predicate, name))
     staying = [name for name in names if name not in leaving]
     assert [o for _, _, o in index.match(subject, predicate, None)] == staying
+
+
+@given(
+    st.sets(TRIPLES), st.lists(st.tuples(st.integers(0, 2), TRIPLES), max_size=40), st.booleans()
+)
+def test_copies_share_nothing_that_one_of_them_changes(
+    begun: set[Triple], changes: list[tuple[int, Triple]], all_permutations: bool
+) -> None:
+    first = TripleIndex()
+    for triple in sorted(begun):
+        first.add(triple)
+    if all_permutations:
+        assert len(first.osp) <= len(NAMES)
+    indexes = (first, first.copy(), first.copy())
+    plain = [dict.fromkeys(sorted(begun)) for _ in indexes]
+    for place, triple in changes:
+        if triple in plain[place]:
+            del plain[place][triple]
+            indexes[place].discard(triple)
+        else:
+            plain[place][triple] = None
+            indexes[place].add(triple)
+    for index, expected in zip(indexes, plain, strict=True):
+        assert len(index) == len(expected)
+        for s, p, o in product((None, *NAMES), (None, *PROPERTIES), (None, *NAMES)):
+            assert sorted(index.match(s, p, o)) == sorted(matches(expected, (s, p, o)))

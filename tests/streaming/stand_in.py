@@ -34,7 +34,6 @@ from sensorstream.streaming.journal_source import JournalReader
 from sensorstream.streaming.keyed_engine import Controls
 from sensorstream.streaming.keyed_state import KeyedState
 from sensorstream.streaming.spark_stream import HistorySink
-from sensorstream.streaming.worker_messages import pack
 from tests.streaming.conftest import START, seen
 
 
@@ -132,7 +131,7 @@ def take(
     engines: Engines, key: str, rows: Sequence[JournalRow], controls: int = 0
 ) -> list[Effects]:
     """What the engine of a key makes of its rows."""
-    row = {"key": key, "first": rows[0][0], "controls": controls, "entries": pack(rows)}
+    row = {"key": key, "first": rows[0][0], "controls": controls, "entries": pickle.dumps(rows)}
     return parts(*engines.work([row]))
 
 
@@ -189,7 +188,7 @@ class Keys(Engines):
         needed = max((row[0] for row in self.rows if row[7] != "message"), default=0)
         given = [
             {"key": key, "first": part[0][0] if part else 0, "controls": needed,
-             "entries": pack(part)}
+             "entries": pickle.dumps(part)}
             for key, its in groups.items() for part in (its[1::2], its[::2])
         ]  # fmt: skip
         done = self.work(given, commit=commit)

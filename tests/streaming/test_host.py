@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Iterator, Sequence
 from multiprocessing import AuthenticationError
 from multiprocessing.connection import Client
@@ -16,7 +17,7 @@ from sensorstream.history.journal_rows import JournalRow, record_of
 from sensorstream.journal.entry_effects import merged
 from sensorstream.settings.settings import Settings
 from sensorstream.streaming.host_client import HostClient
-from sensorstream.streaming.worker_messages import Done, EnginePlace, HostTask, Work, pack
+from sensorstream.streaming.worker_messages import Done, EnginePlace, HostTask, Work
 from tests.streaming.conftest import hosts, seen, serving
 from tests.streaming.stand_in import entry, of_one_engine, parts, told
 
@@ -49,7 +50,7 @@ def rows(first: int, count: int, x: int = 80) -> list[JournalRow]:
 
 
 def work(key: str, place: EnginePlace | None, said: Sequence[JournalRow], **more: object) -> Work:
-    return Work(key, place, 0, [pack(said)], **more)  # type: ignore[arg-type]
+    return Work(key, place, 0, [pickle.dumps(said)], **more)  # type: ignore[arg-type]
 
 
 def test_a_host_that_is_killed_is_replaced_and_its_engines_come_back(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pickle
 import signal
 import subprocess
 import sys
@@ -18,7 +19,7 @@ from sensorstream.processes.own_folders import own_folder
 from sensorstream.settings.settings import Settings
 from sensorstream.streaming.engine_host import deployment_of
 from sensorstream.streaming.host_client import HostClient, start_hosts
-from sensorstream.streaming.worker_messages import Done, HostTask, Work, pack
+from sensorstream.streaming.worker_messages import Done, HostTask, Work
 from tests.streaming.conftest import hosts, serving
 from tests.streaming.stand_in import message
 from tests.waiting import eventually
@@ -29,7 +30,7 @@ PATIENCE = 300
 def messages(client: HostClient, key: str, count: int) -> Done | None:
     """The first messages of a key, done by its host."""
     rows = [message(n, key, n, [(1, 80)]) for n in range(1, count + 1)]
-    return client.work(Work(key, None, 0, [pack(rows)]))
+    return client.work(Work(key, None, 0, [pickle.dumps(rows)]))
 
 
 def test_hosts_are_forks_of_one_process_that_is_started_again_when_it_has_ended(

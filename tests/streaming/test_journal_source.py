@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Callable, Iterator
 
 import pytest
@@ -13,7 +14,6 @@ from sensorstream.journal.records import Record
 from sensorstream.model.timeline import Timeline
 from sensorstream.model.waits import Waits
 from sensorstream.streaming.journal_source import JournalReader
-from sensorstream.streaming.worker_messages import unpack
 from tests.streaming.conftest import seen
 from tests.streaming.stand_in import reader, rows_between
 
@@ -32,7 +32,7 @@ def read(source: JournalReader, start: dict[str, int], end: dict[str, int]) -> B
     found: Batch = {}
     for row in rows_between(source, start, end):
         assert row["controls"] == end["controls"]
-        seqs = [each[0] for each in unpack(row["entries"])]
+        seqs = [each[0] for each in pickle.loads(row["entries"])]
         assert row["first"] == (seqs[0] if seqs else 0)
         found.setdefault(row["key"], []).extend(seqs)
     return found

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pickle
 import shutil
 from collections.abc import Callable
 from contextlib import closing
@@ -15,7 +16,7 @@ from sensorstream.journal.records import Record
 from sensorstream.model.events import Status
 from sensorstream.settings.settings_file import load_settings
 from sensorstream.streaming.host_client import HostClient
-from sensorstream.streaming.worker_messages import HostTask, Work, pack
+from sensorstream.streaming.worker_messages import HostTask, Work
 from tests.streaming.conftest import ONTOLOGY, RULES, SETTINGS, seen
 from tests.streaming.stand_in import of_one_engine, parts, told
 
@@ -99,5 +100,5 @@ def test_a_worker_needs_none_of_the_deployments_files(
     # From here on by a process of its own.
     task = HostTask(settings, "", b"secret", shipped=content)
     with closing(HostClient(folder, 0, task)) as client:
-        done = client.work(Work("", None, 0, [pack([row_of(each) for each in records])]))
+        done = client.work(Work("", None, 0, [pickle.dumps([row_of(each) for each in records])]))
     assert told(merged(parts(done))) == told(expected)

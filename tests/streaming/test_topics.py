@@ -26,7 +26,6 @@ from sensorstream.streaming.journal_source import JournalReader
 from sensorstream.streaming.message_sources import with_source
 from sensorstream.streaming.spark_stream import topics_of
 from sensorstream.streaming.topic_records import topic_records
-from sensorstream.streaming.worker_messages import unpack
 from tests.databases import execute
 from tests.inputs.kafka_broker import KafkaBroker
 from tests.streaming.conftest import seen
@@ -69,7 +68,9 @@ def batches(found: JournalReader, after: int = 0) -> list[tuple[int, list[Journa
     """The batches after an entry, each with its last entry."""
     start, every = {"seq": after, "controls": 0}, []
     while (end := found.latestOffset(start, found.getDefaultReadLimit())) != start:
-        rows = [r for each in rows_between(found, start, end) for r in unpack(each["entries"])]
+        rows = [
+            r for each in rows_between(found, start, end) for r in pickle.loads(each["entries"])
+        ]
         every.append((end["seq"], sorted(rows)))
         start = end
     return every

@@ -198,9 +198,7 @@ class Queries:
             return self._trials.query(self._app.deployment, checked_name(name), text)
 
     def remove(self, name: str, by: str = "", match: Match = None) -> str:
-        """Stop a query; ``by`` is who wants it, ``match`` as in :meth:`put`. Returns the id of the
-        entry.
-        """
+        """Stop a query for ``by``; ``match`` as in :meth:`put`. Returns the id of the entry."""
         with self._changing:
             if match is not None:
                 check_match(match, self.view(name).text, f"the query '{name}'")
@@ -246,16 +244,14 @@ class Queries:
         """
         if key is not None:
             return self._of_one(results_of, name, key)
-        budget = self._app.engine.queries.processor.budget
+        budget = self._app.engine.queries.processor.network.budget
         with self.locked(name) as running, self._slow_reads.turn(name), budget.alone():
             here = answer_now(running)
         found = self._app.asked(results_of, {"name": name}, key, lambda: here)
         return here if self._app.here else joined(found, here)
 
     def reports(self, query: QueryView, after: int | None) -> tuple[int, Sequence[EngineReport]]:
-        """A number, and the next kept reports of a registration after it: ``after``; None: later
-        than now.
-        """
+        """A number, and the next kept reports of a registration after it (None: than now)."""
         if not self._app.here:
             return followed(self._app.database, query.entry, after)
         after = query.reported if after is None else after
@@ -328,7 +324,7 @@ def running_query(engine: Engine, name: str) -> ContinuousQuery:
 def results_of(asked: Asked, told: Mapping[str, Any]) -> Answer:
     """See :meth:`Queries.results`."""
     running = running_query(asked.engine, told["name"])
-    with asked.engine.queries.processor.budget.alone():
+    with asked.engine.queries.processor.network.budget.alone():
         return kept(answer_now(running), asked.deployment.settings.limits.question_rows)
 
 

@@ -309,9 +309,7 @@ def _knowledge(settings: Settings, ontology: Ontology) -> KnowledgeBase:
 
 
 def shipped(deployment: Deployment) -> bytes:
-    """A deployment for a machine without its files, which has this package; see
-    :func:`unpacked`.
-    """
+    """A deployment for a machine with this package, but without its files; see :func:`unpacked`."""
     stages = [
         (each.name, each.sources, each.key, _packed(each.deployment), each.queries)
         for each in deployment.stages

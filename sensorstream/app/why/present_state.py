@@ -512,9 +512,7 @@ class Unmet:
 
 
 def unmet_in(asked: Asked, told: Mapping[str, Any]) -> WhyNot | None:
-    """Find why a rule does not fire in an engine on Spark; None: it does not know the individual,
-    but others may.
-    """
+    """Why a rule does not fire in an engine on Spark; None: others may know the individual."""
     engine, name = asked.engine, _subject(told["individual"])
     if not asked.alone and next(iter(engine.kb.match(name, None, None)), None) is None:
         return None
