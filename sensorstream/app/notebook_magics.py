@@ -29,7 +29,9 @@ _FORMATS: Final = Formats(_JSON, _JSON, "application/n-triples")
 
 
 def answer_of(cache: Cache, text: str) -> Any:
-    """The answer to SPARQL over all an engine knows now: `Results`, a truth value, a graph."""
+    """The answer to a SPARQL query over all that an engine knows now: `Results`, a truth value or a
+    graph of rdflib.
+    """
     out = BytesIO()
     cache.ask(CacheQuestion(text, _FORMATS), out, Stop())
     written = out.getvalue()

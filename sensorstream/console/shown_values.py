@@ -34,7 +34,9 @@ _TIMES: Final = ((86400, "d"), (3600, "h"), (60, "min"), (1, "s"), (1e-3, "ms"),
 
 @frozen
 class Piece:
-    """A text on a page, with a tooltip, its link, and a look: a class of ``style.css``."""
+    """A text on a page, with a tooltip, the address that it leads to, and a look: a class of
+    ``style.css``.
+    """
 
     text: str
     hover: str = ""

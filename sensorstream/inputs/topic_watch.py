@@ -34,7 +34,9 @@ class TopicWatch(KafkaReader):
     """Watches the ends of topics; it is a member of no group."""
 
     def __init__(self, name: str, options: KafkaInput, history: Callable[[], str]) -> None:
-        """Check the options as :class:`.KafkaReader`; ``history`` gives the journal's address."""
+        """Check the options as :class:`.KafkaReader` does; ``history`` gives the address of the
+        journal.
+        """
         super().__init__(name, name, options)
         self._history = history
 

@@ -1,4 +1,6 @@
-"""Entries from outside: a message as it arrived, whatever its outcome; time; answer; question."""
+"""Entries from outside: a message as it arrived, independent of its outcome; time; an answer; a
+question.
+"""
 
 from __future__ import annotations
 

@@ -114,7 +114,9 @@ class Settled:
 
 @frozen
 class EngineAnswer:
-    """The answer of a key's engine to the entry ``seq``, a pickle: see :mod:`.engine_questions`."""
+    """The answer of the engine of a key to the entry ``seq``; ``content`` is a pickle, see
+    :mod:`.engine_questions`.
+    """
 
     seq: int
     key: str

@@ -13,7 +13,9 @@ RDF_FORMATS: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
     "trig": ("application/trig", (".trig",)),
     "nquads": ("application/n-quads", (".nq", ".nquads")),
 }
-"""Media type and endings of each format, the usual ending first; the preferred formats first."""
+"""The media type and the endings of each format, the usual ending first; the preferred formats
+first.
+"""
 RDF_TYPES: Final = {ending: kind for kind, ends in RDF_FORMATS.values() for ending in ends}
 """The media type of each ending."""
 RDF_ENDINGS: Final = ", ".join(ends[0] for _, ends in RDF_FORMATS.values())

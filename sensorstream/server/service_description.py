@@ -34,7 +34,9 @@ OWN_GRAPHS: Final[Mapping[str, tuple[IRI, ...]]] = {
 
 
 def service_description(endpoint: str, on: str, graphs: Iterable[str]) -> Iterator[Triple]:
-    """Describe the endpoint for questions ``on`` a place; ``graphs`` are those of messages."""
+    """Describe the endpoint that answers questions ``on`` a place; ``graphs`` are those of messages
+    that it has now.
+    """
     service, dataset, default = (BlankNode(f"_:{name}") for name in ("service", "dataset", "all"))
     without = PLACE_FUNCTIONS if lacking("geo") else {}
     functions = [IRI(each) for each in EXTENSIONS if on == CACHE and each not in without]

@@ -21,7 +21,9 @@ _LONGEST: Final = 100
 
 
 class BatchFigures:
-    """The figures of the last batch. :meth:`stored` is called in a thread of Spark's."""
+    """The figures of the last batch. :meth:`stored` is called in a thread of Spark's, the rest in
+    another.
+    """
 
     def __init__(self, url: str, tasks: int) -> None:
         """``tasks`` may work at a time."""

@@ -166,7 +166,9 @@ class JournalReader(DataSourceStreamReader):  # type: ignore[misc]
         return found
 
     def read(self, partition: SeqRange | TopicPart) -> Iterator[pa.RecordBatch]:
-        """The entries of a range, or of a topic's part, by key in order; or the woken keys."""
+        """The entries of a range or of a part of a topic by key, in order for each key; or the keys
+        that are woken.
+        """
         if isinstance(partition, Woken):
             return self._woken(partition)
         if isinstance(partition, TopicPart):

@@ -187,7 +187,9 @@ class RunningStream(Attempts):
         return ended
 
     def finish(self) -> None:
-        """Wait until the batch that runs is committed; no other begins. Raises as :meth:`wait`."""
+        """Wait until the batch that runs is stored and committed; no other begins. Raises what
+        :meth:`wait` raises.
+        """
         self._end.touch()
         # A trigger that begins after this moment finds the file.
         while not self.wait(_LOOK) and self._query.status["isTriggerActive"]:

@@ -67,7 +67,9 @@ class Work:
 
 @frozen
 class Done:
-    """The packed effects, and what to keep: the entries (b"": none), or a checkpoint instead."""
+    """The packed effects, and the data to keep: the entries (b"": none), or a checkpoint instead of
+    all.
+    """
 
     place: EnginePlace
     effects: bytes

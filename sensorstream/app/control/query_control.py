@@ -198,7 +198,9 @@ class Queries:
             return self._trials.query(self._app.deployment, checked_name(name), text)
 
     def remove(self, name: str, by: str = "", match: Match = None) -> str:
-        """Stop a query for ``by``; ``match`` as in :meth:`put`. Returns the id of the entry."""
+        """Stop a query; ``by`` is who wants it, ``match`` as in :meth:`put`. Returns the id of the
+        entry.
+        """
         with self._changing:
             if match is not None:
                 check_match(match, self.view(name).text, f"the query '{name}'")
@@ -251,7 +253,9 @@ class Queries:
         return here if self._app.here else joined(found, here)
 
     def reports(self, query: QueryView, after: int | None) -> tuple[int, Sequence[EngineReport]]:
-        """A number, and the next kept reports of a registration after it (None: than now)."""
+        """A number, and the next kept reports of a registration after it: ``after``; None: later
+        than now.
+        """
         if not self._app.here:
             return followed(self._app.database, query.entry, after)
         after = query.reported if after is None else after

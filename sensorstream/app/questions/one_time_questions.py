@@ -207,7 +207,9 @@ class Asking:
         )
 
     def snapshot(self, stop: Stop) -> AbstractContextManager[AskRows]:
-        """Ask several questions to history and what holds now, at one time: :func:`.snapshot`."""
+        """Ask several questions to history and what holds now, at one instant; see
+        :func:`.snapshot`.
+        """
         return snapshot(self._app.url, self._limits, self._present, stop)
 
     def history_plan(self, question: CheckedQuestion, live: bool, stop: Stop) -> QuestionPlan:

@@ -232,7 +232,9 @@ def _key(key_of: KeyOf, record: Record) -> str:
 
 
 class _Side:
-    """The engines of a deployment by key, and the effects of messages by the messages' ids."""
+    """The engines of a deployment by key, and the effects of the messages that they have taken, by
+    their ids.
+    """
 
     def __init__(self, first: Machine, more: Callable[[], Machine]) -> None:
         self._more = more

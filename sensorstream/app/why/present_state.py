@@ -512,7 +512,9 @@ class Unmet:
 
 
 def unmet_in(asked: Asked, told: Mapping[str, Any]) -> WhyNot | None:
-    """Why a rule does not fire in an engine on Spark; None: others may know the individual."""
+    """Find why a rule does not fire in an engine on Spark; None: it does not know the individual,
+    but others may.
+    """
     engine, name = asked.engine, _subject(told["individual"])
     if not asked.alone and next(iter(engine.kb.match(name, None, None)), None) is None:
         return None

@@ -73,7 +73,9 @@ def written_alert(severity: str, text: str, key: str) -> str:
 def turtle_triples(
     text: str, prefixes: Mapping[str, str], where: Position, blank: str = "s"
 ) -> tuple[Triple, ...]:
-    """The triples of a Turtle text, maybe without its last full stop; raises StoryError."""
+    """The triples of a Turtle text, whose last full stop may be missing; raises StoryError if it is
+    not Turtle.
+    """
     head = " ".join(f"@prefix {name}: <{start}> ." for name, start in prefixes.items())
     stripped = text.rstrip()
     end = "" if stripped.endswith((".", "}")) or not stripped else " ."

@@ -228,7 +228,9 @@ def _from(query: exp.Expr, name: str, columns: Sequence[str] = ()) -> exp.From:
 def _grouping_sets(
     group: exp.Expr, outputs: Mapping[str, exp.Expr], scope: SqlScope
 ) -> list[tuple[exp.Expr, ...]]:
-    """The sets of keys by which a query groups; names of its columns are what these show."""
+    """The sets of keys by which a query groups; keys that are names of its columns are what these
+    show.
+    """
     only(group, "expressions", "all")
 
     def read(each: exp.Expr) -> exp.Expr:
