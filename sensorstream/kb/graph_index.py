@@ -49,8 +49,10 @@ class KnowledgeBase:
         self.count = self.index.count
         self._marks: dict[Triple, int] = {}
         # Those of what is shared, as long as they are so.
-        self._static: Mapping[Triple, int] = {} if begun is None else begun._marks
-        self._sizes = {int(o): 0 if begun is None else begun.size(o) for o in Origin}
+        self._static: Mapping[Triple, int] = {}
+        self._sizes = {int(origin): 0 for origin in Origin}
+        if begun is not None:
+            self._static, self._sizes = begun._marks, begun._sizes.copy()  # noqa: SLF001
         self._listeners: list[Listener] = []
         # Only triples that are in any named graph of a message.
         self._graphs: dict[Triple, frozenset[IRI]] = {}

@@ -105,21 +105,23 @@ class _Frozen(Struct, metaclass=_FrozenMeta):
 
 
 @dataclass_transform(frozen_default=True, field_specifiers=(field,))
-def frozen(cls: type[_T], **options: bool) -> type[_T]:
+def frozen(cls: type[_T]) -> type[_T]:
     """Make a data class with slots, whose objects nobody changes; all below it are, too."""
-    if isinstance(cls, _FrozenMeta):
-        return cls
-    body = {key: each for key, each in vars(cls).items() if key not in {"__dict__", "__weakref__"}}
-    bases = tuple(each for each in cls.__bases__ if each is not object)
-    kind = _AbstractMeta if isinstance(cls, ABCMeta) else _FrozenMeta
-    body["__qualname__"] = cls.__qualname__
-    return kind(cls.__name__, (*bases, _Frozen), body, **options)  # type: ignore[no-any-return]
+    return cls if isinstance(cls, _FrozenMeta) else _struct(cls)
 
 
 @dataclass_transform(field_specifiers=(field,))
 def mutable(cls: type[_T]) -> type[_T]:
     """Make such a class whose objects may be changed."""
-    return frozen(cls, frozen=False)
+    return _struct(cls, frozen=False)
+
+
+def _struct(cls: type[_T], **options: bool) -> type[_T]:
+    body = {key: each for key, each in vars(cls).items() if key not in {"__dict__", "__weakref__"}}
+    bases = tuple(each for each in cls.__bases__ if each is not object)
+    kind = _AbstractMeta if isinstance(cls, ABCMeta) else _FrozenMeta
+    body["__qualname__"] = cls.__qualname__
+    return kind(cls.__name__, (*bases, _Frozen), body, **options)  # type: ignore[no-any-return]
 
 
 @dataclass_transform(frozen_default=True, field_specifiers=(field,))
