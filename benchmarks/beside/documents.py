@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Final
 
 from benchmarks import ROOT
+from benchmarks.beside import event_documents, morph_kgc
 from benchmarks.beside.turns import Pair, agree, timed
-from benchmarks.selection import bulk, processors
 from sensorstream.language.rule_parser import parse
 from sensorstream.mapping import MappingPlan, compile_mapping
 from sensorstream.mapping.rml.rml_compiler import compile_rml
@@ -26,17 +26,21 @@ PEERS: Final = Path(os.environ.get("PEERS", ROOT / "build" / "peers"))
 @contextmanager
 def rules_beside_lxml(size: int) -> Iterator[Pair]:
     """Of so many events."""
-    content = bulk.document(size)
-    ours = bulk.by(compile_mapping([parse(bulk.RULES)], Schema(), Timeline.INTEGER))
-    agree("triples", ours(content), bulk.lxml_alone(content))
-    yield Pair(timed(lambda: ours(content), size), timed(lambda: bulk.lxml_alone(content), size))
+    content = event_documents.document(size)
+    ours = event_documents.by(
+        compile_mapping([parse(event_documents.RULES)], Schema(), Timeline.INTEGER)
+    )
+    agree("triples", ours(content), event_documents.lxml_alone(content))
+    yield Pair(
+        timed(lambda: ours(content), size), timed(lambda: event_documents.lxml_alone(content), size)
+    )
 
 
 @contextmanager
 def rml_beside_morph(size: int) -> Iterator[Pair]:
     """Of so many events; morph-kgc's start is taken off."""
-    plan = MappingPlan(compile_rml([read_rml(bulk.RML)], Schema(), Timeline.INTEGER))
-    content, ours = bulk.document(size), bulk.by(plan)
+    plan = MappingPlan(compile_rml([read_rml(event_documents.RML)], Schema(), Timeline.INTEGER))
+    content, ours = event_documents.document(size), event_documents.by(plan)
     mine = timed(lambda: ours(content), size)
     python = PEERS / "bin" / "python"
     if not python.exists():
@@ -45,8 +49,7 @@ def rml_beside_morph(size: int) -> Iterator[Pair]:
     with tempfile.TemporaryDirectory() as one, tempfile.TemporaryDirectory() as many:
 
         def spent(events: int, folder: str) -> float:
-            _, mapping = bulk.written(bulk.document(events), Path(folder))
-            triples = bulk.STATEMENTS * events
-            return processors.seconds(processors.MORPH_KGC, python, mapping, triples)
+            _, mapping = event_documents.written(event_documents.document(events), Path(folder))
+            return morph_kgc.seconds(python, mapping, event_documents.STATEMENTS * events)
 
         yield Pair(mine, lambda: (spent(size, many) - spent(1, one)) / (size - 1))

@@ -1,21 +1,15 @@
-"""Many events in one document, by several ways that must make the same triples."""
+"""Documents of many events, and ways to make the same triples of them."""
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
 
 from lxml import etree
 
-from sensorstream.language.rule_parser import parse
-from sensorstream.mapping import MappingPlan, compile_mapping, parse_document
-from sensorstream.mapping.rml.rml_compiler import compile_rml
-from sensorstream.mapping.rml.rml_reader import read_rml
+from sensorstream.mapping import MappingPlan, parse_document
 from sensorstream.model.events import Message
-from sensorstream.model.schema import Schema
-from sensorstream.model.timeline import Timeline
 
 STATEMENTS: Final = 6
 """Triples an event."""
@@ -29,9 +23,6 @@ _SAID: Final = "\n    ; ".join(
 _HEAD: Final = "prefix : <http://example.org/>\n"
 _ACTION: Final = f"then\n  insert individual :e-{{@id}} a :Event\n    ; {_SAID} .\n"
 RULES: Final = f"{_HEAD}mapping event\non message {{/Events/Event}}\n{_ACTION}"
-EACH: Final = (
-    f"{_HEAD}message each {{/Events/Event}}\nmapping event\non message {{/Event}}\n{_ACTION}"
-)
 RML: Final = """@prefix rr: <http://www.w3.org/ns/r2rml#> .
 @prefix rml: <http://semweb.mmlab.be/ns/rml#> .
 @prefix ql: <http://semweb.mmlab.be/ns/ql#> .
@@ -57,30 +48,6 @@ def document(events: int) -> bytes:
         for i in range(events)
     )
     return f"<Events>{parts}</Events>".encode()
-
-
-def seconds(content: bytes, turns: int) -> dict[str, float]:
-    """CPU seconds of each way: the best of the turns."""
-    ways = {
-        "lxml alone": lxml_alone,
-        "rules": by(_compiled(RULES)),
-        "message each": by(_compiled(EACH)),
-        "RML": by(MappingPlan(compile_rml([read_rml(RML)], Schema(), Timeline.INTEGER))),
-    }
-    best = dict.fromkeys(ways, float("inf"))
-    triples: set[int] = set()
-    for _ in range(turns):
-        for name, way in ways.items():
-            begun = time.process_time()
-            triples.add(way(content))
-            best[name] = min(best[name], time.process_time() - begun)
-    if len(triples) != 1:
-        raise RuntimeError(f"the ways made {sorted(triples)} triples: expected the same")
-    return best
-
-
-def _compiled(rules: str) -> MappingPlan:
-    return compile_mapping([parse(rules)], Schema(), Timeline.INTEGER)
 
 
 def by(plan: MappingPlan) -> Callable[[bytes], int]:
