@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Final
 
 from benchmarks import ROOT
-from benchmarks.beside import event_documents, morph_kgc
+from benchmarks.beside import event_documents as documents
+from benchmarks.beside import morph_kgc
 from benchmarks.beside.turns import Pair, agree, timed
 from sensorstream.language.rule_parser import parse
 from sensorstream.mapping import MappingPlan, compile_mapping
@@ -26,21 +27,19 @@ PEERS: Final = Path(os.environ.get("PEERS", ROOT / "build" / "peers"))
 @contextmanager
 def rules_beside_lxml(size: int) -> Iterator[Pair]:
     """Of so many events."""
-    content = event_documents.document(size)
-    ours = event_documents.by(
-        compile_mapping([parse(event_documents.RULES)], Schema(), Timeline.INTEGER)
-    )
-    agree("triples", ours(content), event_documents.lxml_alone(content))
+    content = documents.document(size)
+    ours = documents.by(compile_mapping([parse(documents.RULES)], Schema(), Timeline.INTEGER))
+    agree("triples", ours(content), documents.lxml_alone(content))
     yield Pair(
-        timed(lambda: ours(content), size), timed(lambda: event_documents.lxml_alone(content), size)
+        timed(lambda: ours(content), size), timed(lambda: documents.lxml_alone(content), size)
     )
 
 
 @contextmanager
 def rml_beside_morph(size: int) -> Iterator[Pair]:
     """Of so many events; morph-kgc's start is taken off."""
-    plan = MappingPlan(compile_rml([read_rml(event_documents.RML)], Schema(), Timeline.INTEGER))
-    content, ours = event_documents.document(size), event_documents.by(plan)
+    plan = MappingPlan(compile_rml([read_rml(documents.RML)], Schema(), Timeline.INTEGER))
+    content, ours = documents.document(size), documents.by(plan)
     mine = timed(lambda: ours(content), size)
     python = PEERS / "bin" / "python"
     if not python.exists():
@@ -49,7 +48,7 @@ def rml_beside_morph(size: int) -> Iterator[Pair]:
     with tempfile.TemporaryDirectory() as one, tempfile.TemporaryDirectory() as many:
 
         def spent(events: int, folder: str) -> float:
-            _, mapping = event_documents.written(event_documents.document(events), Path(folder))
-            return morph_kgc.seconds(python, mapping, event_documents.STATEMENTS * events)
+            _, mapping = documents.written(documents.document(events), Path(folder))
+            return morph_kgc.seconds(python, mapping, documents.STATEMENTS * events)
 
         yield Pair(mine, lambda: (spent(size, many) - spent(1, one)) / (size - 1))

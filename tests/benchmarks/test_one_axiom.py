@@ -8,8 +8,7 @@ import pytest
 
 from benchmarks.foreign.streams import Stream
 from benchmarks.one_axiom import AXIOMS, Case, cases, costs, start
-from sensorstream.kb.graph_index import KnowledgeBase, Origin
-from sensorstream.model.events import Delta
+from sensorstream.kb.graph_index import Origin
 from sensorstream.reasoning.dl.bounds.bound_rules import upper
 from sensorstream.reasoning.dl.dl_reasoner import DlReasoner
 from sensorstream.reasoning.dl.reasoner_process import Worker
@@ -58,37 +57,6 @@ def test_questions_are_about_the_observation_and_not_about_its_sensor(
     assert all(float(each.asked) <= 2 * asked for each in found)
     # An observation and its lanes at most; the sensor has nine of them.
     assert reasoner.largest_island < 9
-
-
-class Watching:
-    """A way that infers nothing and keeps which changes removed a message."""
-
-    def __init__(self) -> None:
-        self.replaced: list[bool] = []
-
-    def start(self, kb: KnowledgeBase) -> None:
-        """Nothing follows."""
-
-    def react(self, kb: KnowledgeBase, delta: Delta) -> Delta:
-        self.replaced.append(bool(delta.removed))
-        return Delta(delta.time)
-
-    def close(self) -> None:
-        """Nothing is held."""
-
-
-def test_measured_are_messages_that_each_replace_one_in_a_full_window(
-    case: Case, worker: Worker
-) -> None:
-    way = Watching()
-    memo = DlReasoner(Terminology.of(case.ontology), worker).memo
-    stream = Stream(case.ontology, way, worker, 2)
-    assert len(costs(stream, memo, case.message, (2, 5))) == 2
-    assert stream.held == 5
-    filled = [number for number, replaced in enumerate(way.replaced) if not replaced]
-    between = filled[2] - 2
-    assert filled == [0, 1, *range(2 + between, 5 + between)]
-    assert between > 100
 
 
 def test_no_axiom_is_without_rules() -> None:

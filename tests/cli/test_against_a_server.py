@@ -96,11 +96,6 @@ def test_rest_and_soap_tell_the_same_facts(served: Served) -> None:
             client.post_soap("<a>ø</a>".encode("latin-1"))
 
 
-def test_a_server_that_is_none_of_ours_is_told_as_such(served: Served) -> None:
-    with CommandClient(f"{served.url}/docs") as client, pytest.raises(ServerUnreachable):
-        client.sql("SELECT 1")
-
-
 class Pages(BaseHTTPRequestHandler):
     """A server that has a page at each path, as Spark's own has."""
 
@@ -120,6 +115,8 @@ def test_a_page_is_no_answer_of_a_server() -> None:
             for ask in (client.ontology, client.metrics, client.rule_files):
                 with pytest.raises(ServerUnreachable, match="is not an answer"):
                     ask()
+            with pytest.raises(ServerUnreachable, match="answered 501"):
+                client.sql("SELECT 1")
         pages.shutdown()
 
 

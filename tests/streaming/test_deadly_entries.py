@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import pickle
 import signal
 import time
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
+from pickle import dumps, loads
 from typing import Any
 
 import pytest
@@ -75,7 +75,7 @@ def test_what_ends_the_process_or_never_ends_is_skipped_and_told(
     said.append(entry(9, b"no time", kind="time"))
     task = HostTask(settings, "", b"secret")
     with closing(HostClient(folder, 0, task)) as client:
-        done = client.work(Work("=cam", None, 0, [pickle.dumps(said)]))
+        done = client.work(Work("=cam", None, 0, [dumps(said)]))
         found = merged(parts(done))
         assert isinstance(done, Done)
         # Another host rebuilds the engine without them.
@@ -83,12 +83,10 @@ def test_what_ends_the_process_or_never_ends_is_skipped_and_told(
         host.send_signal(signal.SIGKILL)
         host.wait()
         later = rows(85, first=10)
-        assert client.work(Work("=cam", done.place, 0, [pickle.dumps(later)])) is None
+        assert client.work(Work("=cam", done.place, 0, [dumps(later)])) is None
         assert done.checkpoint is not None
         checkpoint = (done.place.last, done.checkpoint)
-        again = Work(
-            "=cam", done.place, 0, [pickle.dumps(later)], rebuild=True, checkpoint=checkpoint
-        )
+        again = Work("=cam", done.place, 0, [dumps(later)], rebuild=True, checkpoint=checkpoint)
         found = merged([found, *parts(client.work(again))])
     skipped = {
         each.seq: each.reason or "" for each in found.statuses if each.status is Status.SKIPPED
@@ -106,7 +104,7 @@ def test_what_ends_the_process_or_never_ends_is_skipped_and_told(
     known = [replace(r, status=Status.SKIPPED) if r.seq in skipped else r for r in journal]
     expected = without_skips(of_one_engine(read_deployment(settings), known))
     assert without_skips(found) == expected
-    assert {row[0]: row[6] for row in pickle.loads(done.entries)}[2] == "skipped"
+    assert {row[0]: row[6] for row in loads(done.entries)}[2] == "skipped"
 
 
 def test_a_message_that_has_waited_is_refused_at_its_turn(tmp_path: Path) -> None:
@@ -114,7 +112,7 @@ def test_a_message_that_has_waited_is_refused_at_its_turn(tmp_path: Path) -> Non
     in_work = InWork(tmp_path / "0.in-work")
     in_work.open()
     host = EngineHost(deployment, "", deadly=DeadlyEntries(frozenset(), in_work))
-    first = host.work(Work("=cam", None, 0, [pickle.dumps(rows(80, 66, 75))]))
+    first = host.work(Work("=cam", None, 0, [dumps(rows(80, 66, 75))]))
     assert {each.status for each in merged(parts(first)).statuses} == {Status.HELD}
     assert isinstance(first, Done)
     # It dies twice while the second message has its turn.
@@ -129,7 +127,7 @@ def test_a_message_that_has_waited_is_refused_at_its_turn(tmp_path: Path) -> Non
     assert deadly.begin("=cam") == {2}
     assert not deadly.begin("=other")
     host = EngineHost(deployment, "", deadly=deadly)
-    work = Work("=cam", first.place, 0, [pickle.dumps(rows(20, 30, 90, 40, first=4))])
+    work = Work("=cam", first.place, 0, [dumps(rows(20, 30, 90, 40, first=4))])
     done = host.work(replace(work, rebuild=True, kept=[first.entries]))
     found = merged(parts(done))
     assert {each.message: each.status for each in found.settled}["m2"] is Status.REJECTED
@@ -151,7 +149,7 @@ def test_a_question_that_is_skipped_is_told_and_answered_by_an_error(tmp_path: P
     assert [each.seq for each in found.statuses] == [1]
     (answer,) = found.answers
     with pytest.raises(Unavailable, match="ended twice while it answered"):
-        raise pickle.loads(answer.content)[1]
+        raise loads(answer.content)[1]
     (alert,) = [a for a in found.alerts if isinstance(a, Alert) and a.kind == "entry-skipped"]
     assert (alert.message, alert.text.count("entry 2")) == ("m2.1", 1)
 
@@ -160,10 +158,8 @@ def test_hosts_that_end_without_an_entry_in_work_are_told(folder: Path, tmp_path
     settings = deadly_deployment(tmp_path)
     task = HostTask(settings, "", b"secret")
     # As if it had been taken in once; now it ends the process at each rebuilding.
-    kept = pickle.dumps(
-        [row_of(replace(record_of(row), status=Status.ACCEPTED)) for row in rows(66)]
-    )
-    work = Work("=cam", EnginePlace(1, 1, 1), 0, [pickle.dumps(rows(80, first=2))])
+    kept = dumps([row_of(replace(record_of(row), status=Status.ACCEPTED)) for row in rows(66)])
+    work = Work("=cam", EnginePlace(1, 1, 1), 0, [dumps(rows(80, first=2))])
     with (
         closing(HostClient(folder, 0, task)) as client,
         pytest.raises(SparkError, match="ended twice at the key '=cam'"),
