@@ -153,7 +153,7 @@ class QuadStore:
 
     @cached_property
     def store(self) -> ox.Store:
-        """It is made at its first use: an empty one takes 8 kB."""
+        """Oxigraph's store, made at its first use: an empty one takes 8 kB."""
         return ox.Store()
 
     def change(self, added: Sequence[ox.Quad], removed: Sequence[ox.Quad]) -> None:

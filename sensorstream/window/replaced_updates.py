@@ -90,7 +90,7 @@ class UpdatesBefore:
         return PastState(tuple(self._updates.values()), tuple(self._ended.values()))
 
     def shared(self, stay: int, replaced: frozenset[Pair]) -> frozenset[Pair]:
-        """What an update replaces, mostly the same as the stay's last one: then that very set."""
+        """The pairs that an update replaces; if they are those of the last one, that very set."""
         updates = self._stays[stay].updates if stay in self._stays else {}
         last = next(reversed(updates.values())).replaced if updates else None
         return last if last is not None and last == replaced else replaced

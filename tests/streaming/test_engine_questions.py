@@ -87,14 +87,17 @@ def there(deployment: Deployment, new_database: Callable[[], str]) -> Iterator[A
 
 
 def without_seconds(found: Any) -> Any:
-    """The same without what a clock measures, and what an engine that was built again counts."""
+    """The same without what a clock measures, and what an engine that was built again counts.
+
+    Silence has a number of the journal, too: where it was told, later messages have other ones.
+    """
     if isinstance(found, dict):
         other = TIMES | {"added", "removed"} if "operator" in found else TIMES
         return {k: without_seconds(v) for k, v in found.items() if k not in other}
     return [without_seconds(each) for each in found] if isinstance(found, list) else found
 
 
-TIMES: Final = {"seconds", "received_at"}
+TIMES: Final = {"seconds", "received_at", "message_id"}
 
 
 def told_all(ask: Callable[[], httpx.Response]) -> bool:
