@@ -10,21 +10,27 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
+from functools import cached_property
 from itertools import chain
 from typing import Final, TypeAlias
 
 from sensorstream.model import owl, rdf, rdfs
 from sensorstream.model.terms import IRI, BlankNode, Literal, Subject, Term, Triple
 from sensorstream.model.vocabulary import OWL, RDF, RDFS
-from sensorstream.model.xsd import GEO_JSON, GEO_WKT, XSD
+from sensorstream.model.xsd import DECIMAL, GEO_JSON, GEO_WKT, XSD
 
 Closure: TypeAlias = Mapping[IRI, frozenset[IRI]]
 
 _CLASS_KINDS: Final = frozenset({f"{OWL}Class", f"{RDFS}Class"})
 _DATATYPE: Final = IRI(f"{RDFS}Datatype")
 _LITERAL_TYPES: Final = frozenset(
-    {f"{RDFS}Literal", f"{RDF}langString", f"{RDF}PlainLiteral", GEO_WKT, GEO_JSON}
+    {
+        *(f"{RDF}{name}" for name in ("langString", "PlainLiteral", "XMLLiteral", "HTML", "JSON")),
+        *(f"{RDFS}Literal", GEO_WKT, GEO_JSON),
+    }
 )
+# No text is a literal of these: OWL 2 Structural Specification, section 4.1.
+_NUMBERS: Final = {f"{OWL}real": IRI(DECIMAL), f"{OWL}rational": IRI(DECIMAL)}
 _NONE: Final[frozenset[IRI]] = frozenset()
 
 
@@ -53,8 +59,9 @@ class Schema:
         """Read the schema out of an ontology's triples.
 
         A cycle in a hierarchy makes its members equivalent. ``owl:equivalentClass``, named
-        members of ``owl:intersectionOf`` and the base of a datatype with facets are followed;
-        every other class expression is left to the reasoner.
+        members of ``owl:intersectionOf``, the base of a datatype with facets, what a datatype is
+        defined as, and the datatype of listed values are followed; every other class expression is
+        left to the reasoner.
         """
         return _Reader(triples).schema()
 
@@ -162,7 +169,7 @@ class _Reader:
     def schema(self) -> Schema:
         classes = self._typed(*_CLASS_KINDS)
         super_edges = self._edges(rdfs.SUBCLASS_OF, owl.EQUIVALENT_CLASS)
-        classes.update({*super_edges, *chain(*super_edges.values())} - self._datatypes() - classes)
+        classes.update({*super_edges, *chain(*super_edges.values())} - self._data_names - classes)
         property_edges = self._edges(rdfs.SUBPROPERTY_OF, owl.EQUIVALENT_PROPERTY)
         ranges = self._named(rdfs.RANGE)
         of_objects = self._typed(
@@ -193,7 +200,8 @@ class _Reader:
         pairs = self._pairs.get(rdf.TYPE, {})
         return {s for s, o in pairs if o in kinds and isinstance(s, IRI) and _is_user(s)}
 
-    def _datatypes(self) -> set[IRI]:
+    @cached_property
+    def _data_names(self) -> set[IRI]:
         """The names of datatypes; ``owl:equivalentClass`` defines them, too."""
         pairs = self._pairs.get(rdf.TYPE, {})
         equal = self._pairs.get(owl.EQUIVALENT_CLASS, {})
@@ -224,13 +232,20 @@ class _Reader:
         seen: set[Term] = set()
         while ahead:
             each = ahead.pop()
+            if isinstance(each, Literal) or each in seen:
+                continue
+            seen.add(each)
             if isinstance(each, IRI):
-                yield each
-            elif not isinstance(each, Literal) and each not in seen:
-                seen.add(each)
-                ahead += self._objects.get((each, owl.ON_DATATYPE), ())
-                for members in self._objects.get((each, owl.INTERSECTION_OF), ()):
-                    ahead += self._list(members)
+                yield _NUMBERS.get(each, each)
+                if each in self._data_names:
+                    ahead += self._objects.get((each, owl.EQUIVALENT_CLASS), ())
+                continue
+            ahead += self._objects.get((each, owl.ON_DATATYPE), ())
+            for members in self._objects.get((each, owl.INTERSECTION_OF), ()):
+                ahead += self._list(members)
+            for members in self._objects.get((each, owl.ONE_OF), ()):
+                kinds = {v.datatype for v in self._list(members) if isinstance(v, Literal)}
+                yield from map(IRI, kinds if len(kinds) == 1 else ())
 
     def _list(self, head: Term) -> Iterator[Term]:
         seen: set[Term] = set()

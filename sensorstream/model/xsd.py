@@ -302,9 +302,25 @@ def parse(lexical: str, datatype: str) -> Value:
     match = found.form(lexical.strip())
     value = None if match is None else found.read(match)
     if value is None:
-        name = datatype.removeprefix(XSD)
-        raise TermError(f"'{lexical}' is not an xsd:{name}: expected {found.expected}")
+        raise _refusal(lexical, found)
     return value
+
+
+def parse_strictly(lexical: str, datatype: str) -> Value:
+    """The Python value, where the form of a text is checked, too: ``xsd:NCName`` has no spaces.
+
+    Raises:
+        TermError: the form is not in the datatype's lexical space.
+    """
+    found = DATATYPES.get(datatype)
+    if found is not None and found.read is None and found.form and not found.form(lexical):
+        raise _refusal(lexical, found)
+    return parse(lexical, datatype)
+
+
+def _refusal(lexical: str, datatype: XsdDatatype) -> TermError:
+    name = datatype.name.removeprefix(XSD)
+    return TermError(f"'{lexical}' is not an xsd:{name}: expected {datatype.expected}")
 
 
 def parse_duration(text: str) -> timedelta:
@@ -344,7 +360,7 @@ def is_valid(lexical: str, datatype: str) -> bool:
     found = DATATYPES.get(datatype)
     if found is None or found.form is None:
         return True
-    if found.primitive == STRING:
+    if found.read is None:
         return found.form(lexical) is not None
     try:
         _ = parse(lexical, datatype)
@@ -383,14 +399,18 @@ def _integer(name: str, low: int | None, high: int | None) -> XsdDatatype:
     return XsdDatatype(name, DECIMAL, re.compile("[+-]?[0-9]+").fullmatch, "digits", read, holds)
 
 
-def _text(name: str, form: str) -> XsdDatatype:
-    """The values of ``xsd:string`` and of those derived from it (names: XML 1.0, section 2.3)."""
-    made = cache(partial(re.compile, form))
+def _text(name: str, form: str, expected: str, primitive: str = STRING) -> XsdDatatype:
+    """A datatype whose values are kept as texts: ``xsd:string`` and those derived from it (names:
+    XML 1.0, section 2.3), parts of dates, bytes.
+    """
+    made = cache(partial(re.compile, form, re.ASCII))
 
     def match(text: object) -> re.Match[str] | None:
         return made().fullmatch(str(text))
 
-    return XsdDatatype(f"{XSD}{name}", STRING, match, holds=lambda text: match(text) is not None)
+    return XsdDatatype(
+        f"{XSD}{name}", primitive, match, expected, holds=lambda text: match(text) is not None
+    )
 
 
 def _time(
@@ -440,7 +460,16 @@ _NC_NAME: Final = f"[{_FIRST}][{_LATER}]*"
 _POINT: Final = r"[0-9]+(?:\.[0-9]*)?|\.[0-9]+"
 _REAL: Final = re.compile(rf"[+-]?(?:{_POINT})(?:[eE][+-]?[0-9]+)?|[+-]?INF|NaN").fullmatch
 _ZONE: Final = r"(Z|[+-](?:(?:0\d|1[0-3]):[0-5]\d|14:00))"
-_DAY: Final = r"(-?(?:0\d{3}|[1-9]\d{3,8}))-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])"
+_YEAR: Final = r"(-?(?:0\d{3}|[1-9]\d{3,8}))"
+_MONTH: Final = "(0[1-9]|1[0-2])"
+_DATE: Final = r"(0[1-9]|[12]\d|3[01])"
+_DAY: Final = f"{_YEAR}-{_MONTH}-{_DATE}"
+# XSD 1.1 part 2, section 3.3.16.2.
+_SIXTY_FOUR: Final = "(?:[A-Za-z0-9+/] ?)"
+_LAST_BYTES: Final = (
+    f"(?:{_SIXTY_FOUR}{{3}}[A-Za-z0-9+/]|{_SIXTY_FOUR}{{2}}[AEIMQUYcgkosw048] ?="
+    f"|{_SIXTY_FOUR}[AQgw] ?= ?=)"
+)
 _CLOCK: Final = r"(?:([01]\d|2[0-3]):([0-5]\d):([0-5]\d(?:\.\d+)?)|24:00:00(?:\.0+)?)"
 _MONTHS: Final = r"(?:(\d{1,15})Y)?(?:(\d{1,15})M)?"
 _SECONDS: Final = (
@@ -452,13 +481,25 @@ _DAY_TIME: Final = re.compile(rf"(-)?P(?=.)()(){_SECONDS}", re.ASCII)
 DATATYPES: Final[Mapping[str, XsdDatatype]] = {
     each.name: each
     for each in (
-        _text("string", "(?s:.*)"),
-        _text("normalizedString", r"[^\t\n\r]*"),
-        _text("token", r"(?:[^\t\n\r ]+(?: [^\t\n\r ]+)*)?"),
-        _text("language", "[a-zA-Z]{1,8}(?:-[a-zA-Z0-9]{1,8})*"),
-        _text("NMTOKEN", f"[:{_LATER}]+"),
-        _text("Name", f"[:{_FIRST}][:{_LATER}]*"),
-        *(_text(name, _NC_NAME) for name in ("NCName", "ID", "IDREF", "ENTITY")),
+        _text("string", "(?s:.*)", "a text"),
+        _text("normalizedString", r"[^\t\n\r]*", "a text without tabs and line breaks"),
+        _text("token", r"(?:[^\t\n\r ]+(?: [^\t\n\r ]+)*)?", "words, with one space between two"),
+        _text("language", "[a-zA-Z]{1,8}(?:-[a-zA-Z0-9]{1,8})*", "e.g. en-GB"),
+        _text("NMTOKEN", f"[:{_LATER}]+", "e.g. room-7"),
+        _text("Name", f"[:{_FIRST}][:{_LATER}]*", "e.g. room-7"),
+        *(_text(name, _NC_NAME, "e.g. room-7") for name in ("NCName", "ID", "IDREF", "ENTITY")),
+        *(
+            _text(name, form, f"e.g. {example}", f"{XSD}{name}")
+            for name, form, example in (
+                ("gYear", f"{_YEAR}{_ZONE}?", "2014"),
+                ("gYearMonth", f"{_YEAR}-{_MONTH}{_ZONE}?", "2014-08"),
+                ("gMonth", f"--{_MONTH}{_ZONE}?", "--08"),
+                ("gDay", f"---{_DATE}{_ZONE}?", "---01"),
+                ("gMonthDay", f"--(?!02-3|(?:0[469]|11)-31){_MONTH}-{_DATE}{_ZONE}?", "--08-01"),
+                ("hexBinary", "(?:[0-9a-fA-F]{2})*", "0AFF"),
+                ("base64Binary", f"(?:(?:{_SIXTY_FOUR}{{4}})*{_LAST_BYTES})?", "Cv8="),
+            )
+        ),
         *(_integer(name, *bounds) for name, bounds in INTEGER_BOUNDS.items()),
         XsdDatatype(
             DECIMAL,

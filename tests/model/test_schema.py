@@ -5,6 +5,8 @@ from sensorstream.model import owl, rdf, rdfs, xsd
 from sensorstream.model.schema import Schema, local_name, transitive
 from sensorstream.model.terms import IRI, BlankNode, Literal, Subject, Term, Triple
 from sensorstream.model.vocabulary import OWL, RDF, RDFS
+from sensorstream.model.xsd import XSD
+from sensorstream.testing import triples
 
 CLASS = IRI(f"{OWL}Class")
 OBJECT_PROPERTY = IRI(f"{OWL}ObjectProperty")
@@ -144,6 +146,36 @@ def test_a_datatype_with_facets_counts_as_its_base() -> None:
         [(x("certainty"), rdfs.RANGE, faceted), (faceted, owl_name("onDatatype"), IRI(xsd.INTEGER))]
     )
     assert schema.datatype_of(x("certainty")) == xsd.INTEGER
+
+
+def test_a_datatype_of_the_ontology_counts_as_what_it_is_defined_as() -> None:
+    text = """
+        @prefix : <http://x.example/#> . @prefix owl: <http://www.w3.org/2002/07/owl#> .
+        @prefix rdf: <http://www.w3.org/1999/02/22-rdf-syntax-ns#> .
+        @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
+        @prefix xsd: <http://www.w3.org/2001/XMLSchema#> .
+        :Small a rdfs:Datatype ; owl:equivalentClass [ owl:onDatatype :Whole ] .
+        :Whole a rdfs:Datatype ; owl:equivalentClass xsd:short .
+        :size a owl:DatatypeProperty ; rdfs:range :Small .
+        :level a owl:DatatypeProperty ; rdfs:range [ a rdfs:Datatype ; owl:oneOf ( 1 2 ) ] .
+        :mixed a owl:DatatypeProperty ; rdfs:range [ a rdfs:Datatype ; owl:oneOf ( 1 "x" ) ] .
+        :real a owl:DatatypeProperty ; rdfs:range owl:real .
+        :page a owl:DatatypeProperty ; rdfs:range rdf:HTML .
+        :Lamp a owl:Class ; owl:equivalentClass [ a owl:Class ; owl:oneOf ( :red :green ) ] .
+    """
+    schema = Schema.of(triples(text))
+    found = {
+        name: schema.datatype_of(x(name)) for name in ("size", "level", "mixed", "real", "page")
+    }
+    assert found == {
+        "size": f"{XSD}short",
+        "level": xsd.INTEGER,
+        "mixed": None,
+        "real": xsd.DECIMAL,
+        "page": f"{RDF}HTML",
+    }
+    assert schema.classes == {x("Lamp")}
+    assert not schema.superclasses(x("Lamp"))
 
 
 def test_a_datatype_that_is_defined_as_a_class_is_none() -> None:

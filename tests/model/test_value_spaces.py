@@ -6,7 +6,7 @@ import pytest
 
 from sensorstream.errors import TermError
 from sensorstream.model import xsd
-from sensorstream.model.terms import Literal, is_of
+from sensorstream.model.terms import Literal, is_of, literal
 from sensorstream.model.xsd import RDF_LANG_STRING, RDF_XML_LITERAL, XSD
 
 
@@ -31,6 +31,16 @@ from sensorstream.model.xsd import RDF_LANG_STRING, RDF_XML_LITERAL, XSD
         ("2026-02-30", "date", "", "date"),
         ("P1D", "duration", "duration dayTimeDuration", "yearMonthDuration"),
         ("P1M", "duration", "duration yearMonthDuration", "dayTimeDuration"),
+        ("-0001+14:00", "gYear", "gYear", "gYearMonth integer"),
+        ("2014-13", "gYearMonth", "", "gYearMonth"),
+        ("---31Z", "gDay", "gDay", "gMonth date"),
+        ("--02-29", "gMonthDay", "gMonthDay", "gMonth"),
+        ("--02-30", "gMonthDay", "", "gMonthDay"),
+        ("--\u0661\u0662", "gMonth", "", "gMonth"),
+        ("0aFF", "hexBinary", "hexBinary", "base64Binary string"),
+        ("0aF", "hexBinary", "", "hexBinary"),
+        ("Cv8 =", "base64Binary", "base64Binary", "hexBinary"),
+        ("Cv8", "base64Binary", "", "base64Binary"),
     ],
 )
 def test_a_value_is_in_the_datatypes_that_have_it(
@@ -53,6 +63,14 @@ def test_of_other_datatypes_nothing_is_known() -> None:
         is_of(Literal("1"), "http://example.org/Person")
     with pytest.raises(TermError, match="of a datatype whose values are not known"):
         is_of(Literal("1", "http://example.org/length"), f"{XSD}integer")
+
+
+def test_a_text_that_is_not_of_its_datatype_is_refused_where_it_comes_in() -> None:
+    assert literal("--08", f"{XSD}gMonth") == Literal("--08", f"{XSD}gMonth")
+    with pytest.raises(TermError, match="'08' is not an xsd:gMonth: expected"):
+        literal("08", f"{XSD}gMonth")
+    with pytest.raises(TermError, match="'a b' is not an xsd:NCName: expected"):
+        literal("a b", f"{XSD}NCName")
 
 
 @pytest.mark.parametrize(

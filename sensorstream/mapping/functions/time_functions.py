@@ -37,6 +37,7 @@ _ISO: Final = re.compile(
 )
 _MOMENT: Final = re.compile(r"\d{4}-?(?:\d\d-?\d\d|W\d\d(?:-?\d)?)(?:\D.*)?")
 """A date and what parts it from its time: Python takes any character there, a digit too."""
+_END_OF_DAY: Final = re.compile(r"([^T ]+[T ])24((?::?00){0,2}(?:[.,]0+)?(?:Z|[+-].*)?)")
 _UNITS: Final = {
     "milliseconds": Decimal("0.001"),
     "seconds": Decimal(1),
@@ -124,7 +125,12 @@ def read_iso(text: str) -> datetime:
     """A time as ISO 8601 writes it; ``ValueError`` for anything else."""
     if _MOMENT.fullmatch(text) is None:
         raise ValueError
-    return datetime.fromisoformat(text)
+    if (end := _END_OF_DAY.fullmatch(text)) is None:
+        return datetime.fromisoformat(text)
+    try:
+        return datetime.fromisoformat(f"{end[1]}00{end[2]}") + timedelta(days=1)
+    except OverflowError:
+        raise ValueError from None
 
 
 def _between(text: str) -> Duration:

@@ -107,6 +107,8 @@ def run(pipeline: str, *values: str, library: Library = LIBRARY) -> list[str]:
         ),
         ("date iso", "2014-08-01T08:05:00.120+02:00", ["2014-08-01T06:05:00.12Z"]),
         ("date seconds", "1406880300.25", ["2014-08-01T08:05:00.25Z"]),
+        ("date iso", "2014-07-31T24:00:00.0+14:00", ["2014-07-31T10:00:00Z"]),
+        ("date iso", "20140724T2400", ["2014-07-25T00:00:00Z"]),
         ("date iso or milliseconds", "1406880300250", ["2014-08-01T08:05:00.25Z"]),
         # The clock hour from two to three came twice.
         ('date iso in "Europe/Copenhagen"', "2014-10-26T02:30", ["2014-10-26T00:30:00Z"]),
@@ -195,6 +197,8 @@ def test_a_function_works_on_every_value_that_was_found() -> None:
         ),
         ('date "%d.%m.%Y" or iso', "31.02.2014", "date: '31.02.2014' is not a time: expected %d"),
         ("date seconds", "1e300", "date: '1e300' is not a time"),
+        ("date iso", "2014-08-01T24:01", "date: '2014-08-01T24:01' is not a time"),
+        ("date iso", "9999-12-31T24:00Z", "date: '9999-12-31T24:00Z' is not a time"),
         ('date iso in "Asia/Tokyo"', "0001-01-01T00:00", "date: '0001-01-01T00:00' is not a time"),
         ('day "%d.%m.%Y"', "soon", "day: 'soon' is not a time: expected %d.%m.%Y"),
         ("date seconds", "1e30", "date: '1e30' is not a time: outside the years 1 to 9999"),
