@@ -159,6 +159,8 @@ def _column(table: LookupTable, header: list[str], name: str) -> int:
         there = shortened(", ".join(header)) or "nothing"
         told = f"one of {there}" if known else "a line with the names of the columns first"
         raise _fault(table, f"there is no column '{name}': expected {told}")
+    if header.count(name) > 1:
+        raise _fault(table, f"several columns are called '{name}': expected one")
     return header.index(name)
 
 

@@ -21,6 +21,7 @@ def test_a_key_may_come_again_with_the_same_value() -> None:
     [
         ("", "there is no column 'code': expected one of nothing"),
         ("code,name\n", "there is no column 'room': expected one of code, name"),
+        ("code,room,room\n", "several columns are called 'room': expected one"),
         ("code,room\n1,a,b\n", "line 2 has 3 columns, expected 2"),
         ("code,room\n1,a\n2,b\n1,c\n", "line 4: '1' has the value 'a' already, at line 2"),
         ('code,room\n1,"a', "line 2: not CSV: unexpected end of data"),
