@@ -9,6 +9,7 @@ import re
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -447,36 +448,35 @@ def test_the_command_asks_for_its_operation(
 ) -> None:
     command = COMMAND[operation]
     with CommandClient(another.url) as client:
-        own = client.add_webhook(RECEIVER)["id"] if "delete" in command else webhook
-        runs = "urn:x:twice" in {each["name"] for each in client.queries()}
+        runs = operation in ("POST /queries", "DELETE /queries/{name}") and "urn:x:twice" in {
+            each["name"] for each in client.queries()
+        }
         if runs and operation == "POST /queries":
             client.unregister("urn:x:twice")
-        alert = client.alerts(1)[0]["id"]
         if not runs and operation == "DELETE /queries/{name}":
             client.register(PEOPLE, "urn:x:twice")
-        given = {
-            "{folder}": str(another.folder),
-            "{config}": str(another.config),
-            "{webhook}": own,
-            "{alert}": alert,
-            "{open}": client.alerts_in("open", 1)[0]["id"] if "{open}" in command else "",
-            "{silence}": str(client.silence(TOMORROW, key="x")["id"])
-            if "{silence}" in command
-            else "",
-            "{message}": newest(client),
-            "{unmatched}": unmatched(client),
-            "{job}": client.jobs()[-1]["id"],
-            "{delivery}": str(client.deliveries(webhook)[0]["id"]),
-        }
-        for kind, name, what in CHANGES:
-            if what in command:
-                given[what] = change(client, kind, name)
-        if "{other_job}" in command:
-            given["{other_job}"] = client.start_job(MANY)["id"]
         if operation == "PUT /rules":
             edit(another)
         (another.folder / "own.rules").write_text("# nothing yet\n")
-    arguments = [re.sub(r"^\{\w+\}", lambda name: given[name[0]], each) for each in command]
+        makers: dict[str, Callable[[], object]] = {
+            "{folder}": lambda: another.folder,
+            "{config}": lambda: another.config,
+            "{webhook}": lambda: (
+                client.add_webhook(RECEIVER)["id"] if "delete" in command else webhook
+            ),
+            "{alert}": lambda: client.alerts(1)[0]["id"],
+            "{open}": lambda: client.alerts_in("open", 1)[0]["id"],
+            "{silence}": lambda: client.silence(TOMORROW, key="x")["id"],
+            "{message}": lambda: newest(client),
+            "{unmatched}": lambda: unmatched(client),
+            "{job}": lambda: client.jobs()[-1]["id"],
+            "{other_job}": lambda: client.start_job(MANY)["id"],
+            "{delivery}": lambda: client.deliveries(webhook)[0]["id"],
+            **{what: partial(change, client, kind, name) for kind, name, what in CHANGES},
+        }
+        arguments = [
+            re.sub(r"^\{\w+\}", lambda name: str(makers[name[0]]()), each) for each in command
+        ]
     result = run(*arguments, "--url", another.url, *form)
     # Nobody listens at the webhook, so its test fails.
     assert result.exit_code == (1 if "test" in command else 0), result.output
