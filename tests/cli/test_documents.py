@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import socket
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -12,6 +11,8 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import pytest
+
+from tests.inputs.mqtt_brokers import free_port
 
 ROOT = Path(__file__).parents[2]
 GUIDE = "docs/start/getting-started.md"
@@ -44,13 +45,6 @@ def terminal(folder: Path, port: int) -> Iterator[subprocess.Popen[str]]:
         stderr=subprocess.STDOUT,
     ) as shell:
         yield shell
-
-
-def free_port() -> int:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port: int = free.getsockname()[1]
-        return port
 
 
 def parts(document: str) -> tuple[str, str]:

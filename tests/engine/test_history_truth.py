@@ -36,6 +36,7 @@ from sensorstream.settings.settings import (
 )
 from sensorstream.window.window_spec import Elements
 from tests.engine import feeding
+from tests.engine.test_engine import iri
 
 EX: Final = "http://example.org/"
 ONTOLOGY: Final = """
@@ -61,10 +62,6 @@ rule mark on change if select { SELECT ?x { ?x :level 2 } } then insert individu
 rule unmark on change if select { SELECT ?x { ?x :level 1 } } then delete { ?x :mark ?m }
 rule drop on change if select { SELECT ?x { ?x :level 4 } } then delete { ?x :level 4 }
 """
-
-
-def iri(name: str) -> IRI:
-    return IRI(EX + name)
 
 
 def level(number: int) -> Literal:

@@ -15,6 +15,7 @@ from sensorstream.model.terms import IRI, Literal
 from sensorstream.settings.settings import ReasoningSettings, WindowSettings
 from tests.engine import feeding
 from tests.engine.conftest import Deploy, Start, Started
+from tests.engine.test_engine import iri
 from tests.prefixes import TURTLE
 
 EX = "http://example.org/"
@@ -46,10 +47,6 @@ rule rest on change if ask { ASK { :rest :name ?n } } then delete { ?x :doing ?y
 CIRCLE = """
 rule more on insert :Busy as ?x then insert individual :more-{new} a :Busy .
 """
-
-
-def iri(name: str) -> IRI:
-    return IRI(EX + name)
 
 
 def send(engine: Engine, number: int, content: str) -> Outcome:

@@ -15,13 +15,10 @@ from sensorstream.model.terms import IRI, BlankNode, Literal, Term, Triple
 from sensorstream.model.timeline import Timeline
 from sensorstream.model.vocabulary import OWL
 from sensorstream.model.xsd import XSD
+from tests.mapping.test_mapping_compiler import n
 
 T = "http://example.org/t#"
 HEAD = f"prefix : <{T}>\nprefix xsd: <{XSD}>\n"
-
-
-def n(local: str) -> IRI:
-    return IRI(T + local)
 
 
 SCHEMA = Schema(

@@ -6,6 +6,7 @@ from sensorstream.errors import OntologyError
 from sensorstream.model import rdfs, xsd
 from sensorstream.model.terms import IRI, BlankNode
 from sensorstream.reasoning.ontology import load_ontology
+from tests.reasoning.test_loading import written
 
 ONTOLOGIES = Path(__file__).parents[2] / "ontologies"
 TURTLE = """
@@ -36,12 +37,6 @@ OWL_XML = """<?xml version="1.0"?>
 </Ontology>
 """
 A, B = IRI("http://x.example/o#A"), IRI("http://x.example/o#B")
-
-
-def written(folder: Path, name: str, text: str) -> Path:
-    file = folder / name
-    file.write_text(text)
-    return file
 
 
 @pytest.mark.parametrize(

@@ -16,16 +16,13 @@ from sensorstream.language import parse, print_rules
 from sensorstream.model.timeline import Timeline
 from sensorstream.rules.rule_memory import RuleMemory
 from sensorstream.rules.rule_rounds import RuleIndex
+from tests.rules.test_triggers import texts
 
 Play: TypeAlias = Callable[..., Any]
 State: TypeAlias = dict[str, int]
 HOT = "select { SELECT ?x { ?x :v ?v FILTER(?v > 30) } }"
 COLD = "ask { ASK { ?x :v ?v FILTER(?v < 28) } }"
 XSD_INTEGER = "http://www.w3.org/2001/XMLSchema#integer"
-
-
-def texts(result: Any) -> list[str]:
-    return [alert.text for alert in result.alerts]
 
 
 def said(name: str, value: int) -> str:

@@ -5,25 +5,17 @@ from typing import Any, TypeAlias
 
 import pytest
 
-from sensorstream.errors import LanguageError, RuleError
+from sensorstream.errors import RuleError
 from sensorstream.kb.graph_index import Origin
 from sensorstream.model import rdf
 from sensorstream.model.terms import IRI, BlankNode, Literal
 from sensorstream.model.xsd import XSD
+from tests.rules.test_queries import fault
+from tests.rules.test_triggers import texts
 
 Play: TypeAlias = Callable[..., Any]
 E = "http://example.org/"
 INTEGER = f"^^<{XSD}integer>"
-
-
-def texts(result: Any) -> list[str]:
-    return [alert.text for alert in result.alerts]
-
-
-def fault(play: Play, text: str) -> str:
-    with pytest.raises(LanguageError) as caught:
-        play(text)
-    return str(caught.value)
 
 
 # Alerts

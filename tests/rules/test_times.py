@@ -9,15 +9,12 @@ import pytest
 
 from sensorstream.errors import LanguageError
 from sensorstream.model.timeline import Timeline
+from tests.rules.test_triggers import texts
 
 Play: TypeAlias = Callable[..., Any]
 XSD = "http://www.w3.org/2001/XMLSchema#"
 NOON = Timeline.DATETIME.instant("2026-03-01T12:00:00Z")
 MINUTE = 60_000_000
-
-
-def texts(result: Any) -> list[str]:
-    return [alert.text for alert in result.alerts]
 
 
 def literal(lexical: str, datatype: str) -> str:

@@ -20,8 +20,8 @@ from sensorstream.spark.source_tables import SOURCE_TABLES
 from sensorstream.spark.spark_relations import over_tables
 from sensorstream.spark.sparql import spark_query
 from sensorstream.spark.sparql.spark_query import ask, check, plan_of
-from tests.databases import Databases
 from tests.history import house
+from tests.history.asking.test_query_run import history as history
 from tests.spark.conftest import UNCOMPILED
 
 if TYPE_CHECKING:
@@ -33,14 +33,6 @@ if TYPE_CHECKING:
 ROWS = 10_000
 TOGETHER = 10
 XSD = "PREFIX xsd: <http://www.w3.org/2001/XMLSchema#> "
-
-
-@pytest.fixture(scope="module")
-def history(new_database: Databases, tmp_path_factory: pytest.TempPathFactory) -> str:
-    """The URL of the house's history; its server has stopped."""
-    url = new_database()
-    house.live(url, tmp_path_factory.mktemp("house"))
-    return url
 
 
 @pytest.fixture(scope="module")
