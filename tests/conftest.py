@@ -22,7 +22,7 @@ from sensorstream.history import embedded
 from sensorstream.history.database import engine
 from sensorstream.history.migrations import migrate
 from tests import effort, java_classes
-from tests.databases import Databases
+from tests.databases import Databases, make_history
 
 # New objects minus freed ones before the collector looks at them; Python's own number is 700.
 _YOUNG = 10_000
@@ -195,6 +195,21 @@ def new_database(postgres: str, empty_database: Callable[[], str]) -> Databases:
     migrate(template)
     template.dispose()
     return Databases(postgres, "test", f"{make_url(url).database}")
+
+
+@pytest.fixture(scope="session")
+def tracking_database(postgres: str, new_database: Databases) -> Databases:
+    """Makes databases as a server of the tracking deployment leaves them that has taken nothing in.
+
+    To make its views takes longer than what most tests do with a server.
+    """
+    from sensorstream.app.control.wiring import read_deployment
+    from tests.tracking_settings import tracking
+
+    deployment = read_deployment(tracking(Path()))
+    url = new_database()
+    make_history(url, deployment.ontology.schema, deployment.timeline)
+    return Databases(postgres, "tracking", f"{make_url(url).database}")
 
 
 @pytest.fixture

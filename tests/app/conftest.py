@@ -25,9 +25,18 @@ from sensorstream.settings.settings import (
     WebhookSettings,
     WindowSettings,
 )
+from tests.databases import Databases
 from tests.tracking_settings import tracking
 
 Open = Callable[[Settings], Application]
+
+
+@pytest.fixture
+def database(tracking_database: Databases) -> Iterator[str]:
+    """A database of this test's own, with the views of the tracking ontology."""
+    url = tracking_database()
+    yield url
+    tracking_database.over.append(url)
 
 
 @pytest.fixture

@@ -15,6 +15,7 @@ from sensorstream.app.life.arrival_clock import Arrival
 from sensorstream.model.timeline import Timeline
 from sensorstream.settings.settings import RuleSettings, Settings, TimeSettings, WindowSettings
 from sensorstream.testing import DAWN
+from tests.conftest import database as database
 
 RULES = """prefix : <http://sensorstream.example/tracking#>
 mapping person on message {/p} then update individual :{@id} a :Human .

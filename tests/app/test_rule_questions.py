@@ -23,6 +23,7 @@ from sensorstream.settings.settings import (
     WindowSettings,
 )
 from tests.app.conftest import Open
+from tests.conftest import database as database
 from tests.databases import forget_effects
 from tests.waiting import eventually
 

@@ -33,7 +33,7 @@ def run() -> Run:
 
 @pytest.fixture(scope="session")
 def new_workspace(
-    tmp_path_factory: pytest.TempPathFactory, new_database: Callable[[], str]
+    tmp_path_factory: pytest.TempPathFactory, tracking_database: Callable[[], str]
 ) -> Callable[[], Path]:
     """Makes tracking deployments with a small window and no Java; gives their settings files."""
 
@@ -41,7 +41,7 @@ def new_workspace(
         overrides: dict[str, dict[str, object]] = {
             "reasoning": {"profile": "plain"},
             "window": {"size": str(WINDOW)},
-            "history": {"url": new_database()},
+            "history": {"url": tracking_database()},
             "webhooks": {"allow": ["127.0.0.1/32"]},
         }
         folder = tmp_path_factory.mktemp("deployment")

@@ -123,11 +123,11 @@ def odd_table() -> SqlResult:
 @pytest.fixture(scope="module")
 def deployment(
     tmp_path_factory: pytest.TempPathFactory,
-    new_database: Callable[[], str],
+    tracking_database: Callable[[], str],
     listen: Callable[[Application], Iterator[str]],
 ) -> Iterator[Deployment]:
     """The tracking deployment, with a database of its own."""
-    found = Deployment(tmp_path_factory.mktemp("deployment"), new_database(), listen)
+    found = Deployment(tmp_path_factory.mktemp("deployment"), tracking_database(), listen)
     found.start()
     yield found
     found.stop()
