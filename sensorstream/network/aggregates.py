@@ -135,7 +135,7 @@ class SumAndAverage:
         # As number() and rank() in one: this runs for every value.
         rank = _rank(value.datatype) if type(value) is Literal else None
         found = None if rank is None else value.known
-        if found is None:
+        if rank is None or found is None:
             self._errors += weight
             return
         ranks = self._ranks

@@ -83,12 +83,15 @@ def promoted(value: Number, to: int) -> Number:
 
 def numeral(value: Number | Fraction, of_rank: int) -> Literal | None:
     """A number as a literal of the type with that rank; None: it has too many digits."""
-    if type(value) is Decimal and of_rank < 2 and abs(value.adjusted()) > _MOST_DIGITS:
-        return None
+    if type(value) is Decimal and of_rank < 2:
+        if abs(value.adjusted()) > _MOST_DIGITS:
+            return None
+        if of_rank == 1:
+            return valued(decimal_text(value), xsd.DECIMAL, value)
     if of_rank == 0:
         return _whole(int(value))
     if of_rank == 1:
-        if type(value) is Fraction:
+        if isinstance(value, Fraction):
             value = quotient(Decimal(value.numerator), Decimal(value.denominator))
         exact = Decimal(value)
         return valued(decimal_text(exact), xsd.DECIMAL, exact)

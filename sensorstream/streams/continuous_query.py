@@ -303,7 +303,8 @@ class ContinuousQuery:
 
     def instants(self) -> list[tuple[Instant, list[TimedRow]]]:
         """Take out the unreported solutions of a pattern in time, by their ends."""
-        added, self._added = self._added, []
+        added: list[TimedRow] = self._added
+        self._added = []
         found: list[tuple[Instant, list[TimedRow]]] = []
         for row in added:
             if found and found[-1][0] == row[1]:

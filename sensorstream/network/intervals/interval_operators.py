@@ -165,7 +165,8 @@ class TimedGroup(TimedNode):
                 while not fits((rows[0][0], now)):
                     group.take(rows.popleft(), -1)
             keys = (key,) if many == 1 else key if many else ()
-            self.added.append((rows[0][0], now, *keys, *map(call, group.results)))
+            row: TimedRow = (rows[0][0], now, *keys, *map(call, group.results))
+            self.added.append(row)
 
     def kept(self) -> Sequence[tuple[int, Past]]:
         return ((0, self._members),)
