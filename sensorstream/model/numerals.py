@@ -48,9 +48,9 @@ def decimal_text(value: Decimal) -> str:
     text = str(value)
     if "E" in text:
         text = format(value, "f")
-    if "." in text:
+    if text[-1] == "0" and "." in text:
         text = text.rstrip("0").rstrip(".")
-    return "0" if text in ("-0", "") else text
+    return "0" if text == "-0" else text
 
 
 def sortable(number: Decimal) -> str:

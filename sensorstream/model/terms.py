@@ -28,6 +28,7 @@ _LANGUAGE = re.compile(
     r"(?:-x(?:-[a-z0-9]{1,8})+)?|x(?:-[a-z0-9]{1,8})+)\Z",
     re.IGNORECASE | re.ASCII,
 )
+_of_text = str.__new__
 _ESCAPED = re.compile(r'["\\\n\r]')
 _ESCAPES = str.maketrans({'"': '\\"', "\\": "\\\\", "\n": "\\n", "\r": "\\r"})
 
@@ -115,6 +116,8 @@ class Literal(str):
     @property
     def known(self) -> Value | None:
         """The Python value; None: the lexical form is not in the datatype's lexical space."""
+        if self._value is not None:
+            return self._value
         try:
             return self.value
         except TermError:
@@ -123,7 +126,7 @@ class Literal(str):
 
 def valued(lexical: str, datatype: str, value: Value) -> Literal:
     """A literal whose value is known already; the caller vouches that they agree."""
-    made = str.__new__(Literal, f'"{lexical}"^^<{datatype}>')
+    made = _of_text(Literal, f'"{lexical}"^^<{datatype}>')
     made.datatype = datatype
     made.language = None
     made._value = value  # noqa: SLF001

@@ -134,12 +134,8 @@ class SumAndAverage:
     def take(self, value: Any, weight: int) -> None:
         # As number() and rank() in one: this runs for every value.
         rank = _rank(value.datatype) if type(value) is Literal else None
-        if rank is None:
-            self._errors += weight
-            return
-        try:
-            found = value.value
-        except TermError:
+        found = None if rank is None else value.known
+        if rank is None or found is None:
             self._errors += weight
             return
         ranks = self._ranks
@@ -175,10 +171,10 @@ class SumAndAverage:
         """The sum; of nothing, zero."""
         if self._errors:
             return None
-        kind = self._kind()
-        if not kind:
-            return numeral(self._integers, 0)
-        return numeral(self._decimal() if kind == 1 else self._float(), kind)
+        _, decimals, floats, doubles = self._ranks
+        if floats or doubles:
+            return numeral(self._float(), 3 if doubles else 2)
+        return numeral(self._decimal(), 1) if decimals else numeral(self._integers, 0)
 
     def average(self) -> Term | None:
         """The sum divided by the number of values; of nothing, zero."""
@@ -191,11 +187,6 @@ class SumAndAverage:
         if floats or doubles:
             return numeral(self._float() / count, 3 if doubles else 2)
         return numeral(quotient(self._decimal(), Decimal(count)), 1)
-
-    def _kind(self) -> int:
-        """The rank of the type to which all values are promoted."""
-        _, decimals, floats, doubles = self._ranks
-        return 3 if doubles else 2 if floats else 1 if decimals else 0
 
     def _decimal(self) -> Decimal:
         return _EXACT.add(self._decimals, self._integers) if self._integers else self._decimals

@@ -161,6 +161,9 @@ class Meter:
         """Count rows that are about to be visited; raises Overrun beyond a limit."""
         if self._instant == self._budget.instant:
             self._rows += rows
+        elif self._next == self._first:
+            # It has not looked in its last instant: it has as much before it as then.
+            self._instant, self._rows = self._budget.instant, rows
         else:
             self._begin(self._budget.instant, rows)
         if self._rows >= self._next:

@@ -166,7 +166,6 @@ class Network:
                 added, removed = len(node.added), len(node.removed)
                 if added or removed:
                     node.meter.take(added + removed)
-                    concerned = node.concerned()
             except Exception as error:
                 self.faults[node] = error
                 node.added, node.removed, node.fault = [], [], None
@@ -178,7 +177,7 @@ class Network:
                 counters.removed += removed
                 if counters.added >= node.look:
                     self._look(node)
-                for consumer in concerned:
+                for consumer in node.concerned:
                     if consumer.queued:
                         continue
                     consumer.queued = True

@@ -51,6 +51,7 @@ class Node(ABC):
     __slots__ = (
         "added",
         "certain",
+        "concerned",
         "consumers",
         "counters",
         "depth",
@@ -76,6 +77,8 @@ class Node(ABC):
         self.added: list[Row] = []
         self.removed: list[Row] = []
         self.consumers: list[Node] = []
+        self.concerned: Iterable[Node] = self.consumers
+        """The consumers that the change of this instant concerns."""
         self.counters = OperatorCounters()
         self.depth: int = 1 + max((each.depth for each in inputs), default=-1)
         self.number = 0
@@ -107,13 +110,9 @@ class Node(ABC):
 
     def change(self) -> tuple[list[Row], list[Row]]:
         """``added`` and ``removed``, without the rows that are in both."""
-        if self.apart:
+        if not self.added or not self.removed or self.apart:
             return self.added, self.removed
         return cancelled(self.added, self.removed)
-
-    def concerned(self) -> Iterable[Node]:
-        """The consumers that the change of this instant concerns."""
-        return self.consumers
 
     @abstractmethod
     def rows(self) -> Iterable[Row]:

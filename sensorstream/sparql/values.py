@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from decimal import Decimal
 from fractions import Fraction
+from functools import lru_cache
 from typing import Final, TypeAlias
 
 from sensorstream.model import xsd
@@ -82,16 +83,13 @@ def promoted(value: Number, to: int) -> Number:
 
 def numeral(value: Number | Fraction, of_rank: int) -> Literal | None:
     """A number as a literal of the type with that rank; None: it has too many digits."""
-    if type(value) is Decimal:
-        if of_rank < 2 and abs(value.adjusted()) > _MOST_DIGITS:
+    if type(value) is Decimal and of_rank < 2:
+        if abs(value.adjusted()) > _MOST_DIGITS:
             return None
         if of_rank == 1:
             return valued(decimal_text(value), xsd.DECIMAL, value)
     if of_rank == 0:
-        whole = int(value)
-        if not has_digits(whole):
-            return None
-        return valued(str(whole), xsd.INTEGER, whole)
+        return _whole(int(value))
     if of_rank == 1:
         if isinstance(value, Fraction):
             value = quotient(Decimal(value.numerator), Decimal(value.denominator))
@@ -100,6 +98,12 @@ def numeral(value: Number | Fraction, of_rank: int) -> Literal | None:
     # Zero has no sign.
     double = (float(value) if of_rank > FLOAT else single(float(value))) + 0.0
     return valued(double_text(double), RANKED[of_rank], double)
+
+
+@lru_cache(1024)
+def _whole(value: int) -> Literal | None:
+    """A whole number as a literal; counts are small, and come again and again."""
+    return valued(str(value), xsd.INTEGER, value) if has_digits(value) else None
 
 
 def has_digits(value: Number) -> bool:

@@ -6,13 +6,11 @@ from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
 from hashlib import blake2b
-from itertools import groupby
 from typing import Any, Final, TypeVar
 
 from sensorstream.model.schedules import Multiples
 from sensorstream.model.terms import Triple
 from sensorstream.model.timeline import Instant
-from sensorstream.network.intervals.interval_node import ended
 from sensorstream.network.intervals.interval_state import (
     KeptRow,
     flat,
@@ -305,8 +303,15 @@ class ContinuousQuery:
 
     def instants(self) -> list[tuple[Instant, list[TimedRow]]]:
         """Take out the unreported solutions of a pattern in time, by their ends."""
-        added, self._added = self._added, []
-        return [(end, [*rows]) for end, rows in groupby(added, ended)]
+        added: list[TimedRow] = self._added
+        self._added = []
+        found: list[tuple[Instant, list[TimedRow]]] = []
+        for row in added:
+            if found and found[-1][0] == row[1]:
+                found[-1][1].append(row)
+            else:
+                found.append((row[1], [row]))
+        return found
 
     def report(self, time: Instant) -> None:
         """Report what the relation asks for; an empty report is not made."""

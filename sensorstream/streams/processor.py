@@ -296,25 +296,25 @@ class StreamProcessor:
 
         For patterns in time, ``inferred`` triples happen together with it.
         """
-        now, triples = self.now, event.triples
-        if now is not None and event.time < now:
-            self.counts.late += 1
+        now, time, triples, counts = self.now, event.time, event.triples, self.counts
+        if now is not None and time < now:
+            counts.late += 1
             return False
         waits = self.more and now is not None and (self._behind or self._waits())
         if waits:
-            self.now, self._behind = event.time, True
+            self.now, self._behind = time, True
         else:
-            self._begin(event.time)
-        self.counts.events += 1
-        self.counts.triples += len(triples)
-        end = event.time if event.end is None else max(event.time, event.end)
+            self._begin(time)
+        counts.events += 1
+        counts.triples += len(triples)
+        end = time if event.end is None else max(time, event.end)
         said = (*triples, *inferred) if inferred else triples
-        start = event.time if event.start is None else event.start
+        start = time if event.start is None else event.start
         self._occurring.take(said, start, end, event.stream)
         if waits:
             return True
         if not self._instants.idle:
-            self._instants.take(triples, event.time)
+            self._instants.take(triples, time)
         if len(self._windows):
             self._enter(event, end)
         apart = self._limited or self._at_each_event or self._traces or self._occurring.fed
@@ -456,8 +456,9 @@ class StreamProcessor:
         self._broken.stop(self._stop)
         timed = [query for query in self._candidates if query.timed]
         told = [(end, each.number, each, rows) for each in timed for end, rows in each.instants()]
-        for end, _, query, rows in sorted(told):
-            self._candidates.pop(query, None)
+        for query in timed:
+            del self._candidates[query]
+        for end, _, query, rows in sorted(told) if len(timed) > 1 else told:
             try:
                 if query.name in self.queries:
                     query.tell(end, query.of_intervals(end, rows))

@@ -80,7 +80,6 @@ CASES: dict[str, tuple[str, Any, str]] = {
     "a window of individuals that lets go": (INDIVIDUALS, StreamWindow, "elapse"),
     "a window with a step": (STEPS, WindowedStream, "elapse"),
     "an operator": (COUNT, GroupOperator, "flush"),
-    "whom an operator concerns": (COUNT, GroupOperator, "concerned"),
     "whether a report is due": (WINDOWED, ContinuousQuery, "is_due"),
     "a report": (WINDOWED, ContinuousQuery, "report"),
     "a template": (BUILT, ContinuousQuery, "_of_graph"),

@@ -24,7 +24,7 @@ from sensorstream.network.intervals.interval_node import (
     order_of_use,
 )
 from sensorstream.network.node import Node, Past
-from sensorstream.network.operators.join import JoinOperator, JoinSide, Sides
+from sensorstream.network.operators.join import JoinOperator, Sides
 from sensorstream.network.operators.matching import MatchTest
 from sensorstream.network.plan import nodes as plans
 from sensorstream.network.rows import TIMES, TimedRow, key_of, slots_of
@@ -68,15 +68,6 @@ class TimedJoin(TimedNode, JoinOperator):
                 self._join(rights, self._of_right, found)
                 self._right.update(rights, ())
             self.give(found)
-
-    def _join(self, rows: Iterable[TimedRow], side: JoinSide, out: list[TimedRow]) -> None:
-        key, memory, joined = side
-        for row in rows:
-            others: Any = memory.at(key(row))
-            if others:
-                if len(others) > 1:
-                    self.meter.take(len(others))
-                out += joined(row, others)
 
     def renew(self) -> None:
         if self._equal:

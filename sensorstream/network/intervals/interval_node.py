@@ -90,7 +90,7 @@ def by_instant(
 class Lasting(ABC):
     """The memory of one side, by a key: rows that hold always, and some that happened."""
 
-    repeats: Final = False
+    repeats: Final = 0
 
     def __init__(self, key: Callable[[TimedRow], Any]) -> None:
         self._key = key
@@ -114,9 +114,6 @@ class Lasting(ABC):
     @abstractmethod
     def happened(self) -> Iterator[TimedRow]:
         """The rows that do not hold always, in the order of their ends."""
-
-    def count(self, key: Any) -> int:
-        return len(self.at(key))
 
     def update(self, added: Iterable[TimedRow], removed: Iterable[TimedRow]) -> None:
         """Add rows; none is ever removed."""

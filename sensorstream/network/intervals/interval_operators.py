@@ -8,10 +8,10 @@ is the hull of theirs. Rows from background knowledge alone never end, so they a
 from __future__ import annotations
 
 from bisect import insort_right
-from collections import OrderedDict
+from collections import OrderedDict, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
-from operator import itemgetter
+from operator import call, itemgetter
 from typing import Any, Final
 
 from sensorstream.model.timeline import Instant
@@ -109,25 +109,15 @@ def same_occurrence(
 
 
 class _Members(AggregatedGroup):
-    """The rows of one group in the order of their starts; the first ``head`` are gone already."""
+    """The rows of one group in the order of their starts."""
 
-    __slots__ = ("end", "head", "rows")
+    __slots__ = ("end", "rows")
 
-    def __init__(self, kept: Iterable[AggregateColumn]) -> None:
-        super().__init__(kept)
-        self.rows: list[TimedRow] = []
-        self.head = 0
+    def __init__(self, columns: GroupColumns) -> None:
+        super().__init__(columns)
+        self.rows: deque[TimedRow] = deque()
         self.end: Instant = 0
         """The end of the row that came last, which is the latest."""
-
-    def drop_first(self) -> None:
-        """Remove the row that started first."""
-        rows, head = self.rows, self.head
-        self.take(rows[head], -1)
-        self.head = head = head + 1
-        if 2 * head > len(rows):
-            del rows[:head]
-            self.head = 0
 
 
 class TimedGroup(TimedNode):
@@ -149,10 +139,8 @@ class TimedGroup(TimedNode):
         super().__init__((source,), plan.variables, plan.certain)
         slots = slots_of(source.variables)
         self._keys = len(plan.keys)
-        self._key = key_of([slots[name] for name in plan.keys])
-        self._aggregates = GroupColumns(columns)
         self._fits = fits
-        self._members = _Kept(self._key, self._aggregates, longest)
+        self._members = _Kept(key_of([slots[name] for name in plan.keys]), columns, longest)
 
     def flush(self) -> None:
         rows: Sequence[TimedRow] = self.inputs[0].added
@@ -170,15 +158,14 @@ class TimedGroup(TimedNode):
         self._members.forget(now)
 
     def _give(self, touched: dict[Any, _Members], now: Instant) -> None:
-        fits, results, many = self._fits, self._aggregates.results, self._keys
+        fits, many = self._fits, self._keys
         for key, group in touched.items():
-            start = group.rows[group.head][0]
+            rows = group.rows
             if fits is not None:
-                while not fits((start, now)):
-                    self._members.drop_first(group)
-                    start = group.rows[group.head][0]
+                while not fits((rows[0][0], now)):
+                    group.take(rows.popleft(), -1)
             keys = (key,) if many == 1 else key if many else ()
-            row: TimedRow = (start, now, *keys, *results(group))
+            row: TimedRow = (rows[0][0], now, *keys, *map(call, group.results))
             self.added.append(row)
 
     def kept(self) -> Sequence[tuple[int, Past]]:
@@ -189,17 +176,19 @@ class _Kept:
     """The rows of all groups."""
 
     def __init__(
-        self, key: Callable[[TimedRow], Any], aggregates: GroupColumns, longest: int | None
+        self,
+        key: Callable[[TimedRow], Any],
+        columns: Sequence[AggregateColumn],
+        longest: int | None,
     ) -> None:
         # In the order of their ends.
         self._groups: OrderedDict[Any, _Members] = OrderedDict()
         self._key = key
-        self._columns = aggregates.kept
+        self._columns = GroupColumns(columns)
         self._longest = longest
-        self._size = 0
 
     def __len__(self) -> int:
-        return self._size
+        return sum(group.count for group in self._groups.values())
 
     def add(self, rows: Iterable[TimedRow]) -> None:
         for row in rows:
@@ -216,17 +205,12 @@ class _Kept:
         touched[key] = group
         members = group.rows
         if members and row[0] < members[-1][0]:
-            insort_right(members, row, lo=group.head, key=_start)
+            insort_right(members, row, key=_start)
         else:
             # The one that ends last has mostly started last, too.
             members.append(row)
         group.end = row[1]
         group.take(row, 1)
-        self._size += 1
-
-    def drop_first(self, group: _Members) -> None:
-        group.drop_first()
-        self._size -= 1
 
     def forget(self, now: Instant) -> None:
         """Forget groups whose rows cannot be in a group with one that ends at ``now``."""
@@ -238,8 +222,7 @@ class _Kept:
             if group.end >= horizon:
                 return
             del groups[key]
-            self._size -= group.count
 
     def happened(self) -> Iterator[TimedRow]:
-        everything = (row for each in self._groups.values() for row in each.rows[each.head :])
+        everything = (row for each in self._groups.values() for row in each.rows)
         return iter(sorted(everything, key=ended))

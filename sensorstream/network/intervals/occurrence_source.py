@@ -178,13 +178,15 @@ class _Readers:
 
     def of(self, predicate: Term, object_: Term) -> _Alike:
         """The readers of triples with these terms, grouped by shape."""
-        known = self._known.get(predicate)
-        if known is None:
-            read = predicate if predicate in self._by_predicate else None
-            known = self._known.get(read)
-            if known is None:
-                known = self._known[read] = self._by_object(read)
+        known = self._known.get(predicate) or self.by_object(predicate)
         return known.get(object_) or known[None]
+
+    def by_object(self, predicate: Term) -> dict[Term | None, _Alike]:
+        """The readers of triples with a predicate: of objects that some want, of others (None)."""
+        read = predicate if predicate in self._by_predicate else None
+        if read not in self._known:
+            self._known[read] = self._by_object(read)
+        return self._known[read]
 
     def _by_object(self, predicate: Term | None) -> dict[Term | None, _Alike]:
         """The readers of triples with a predicate, by the objects that some of them want."""
@@ -369,8 +371,8 @@ class OccurrenceSource:
         if len(known) >= _MOST_TYPES:
             known.clear()
         types = dict.fromkeys([triple[2], *[each[2] for each in self._conclusions(triple)]])
-        of = self._all[stream].of
-        found = known[triple[2]] = tuple([each for each in types if of(rdf.TYPE, each)])
+        read = self._all[stream].by_object(rdf.TYPE)
+        found = known[triple[2]] = tuple([e for e in types if read.get(e) or read[None]])
         return found
 
     @property
@@ -410,21 +412,17 @@ class OccurrenceSource:
                     return True
         self._given.clear()
         self._rounds = 0
-        self._over(time)
+        del self._waiting[heapq.heappop(self._ends)]
         return True
 
     def elapse_before(self, time: Instant) -> None:
         """Hand on all instants before a time at once; no query may add to the stream."""
-        instants = []
-        while self._ends and (end := self._ends[0]) < time:
-            instants.append((end, self._waiting[end].items()))
-            self._over(end)
+        instants, ends, waiting = [], self._ends, self._waiting
+        while ends and ends[0] < time:
+            end = heapq.heappop(ends)
+            instants.append((end, waiting.pop(end).items()))
         for stratum in self._order:
             self._hand_on(stratum, instants)
-
-    def _over(self, time: Instant) -> None:
-        del self._waiting[time]
-        heapq.heappop(self._ends)
 
     def _hand_on(
         self, stratum: int, instants: Iterable[tuple[Instant, Iterable[tuple[Any, int]]]]

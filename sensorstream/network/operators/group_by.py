@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from functools import partial
+from operator import call
 from typing import Any
 
 from sensorstream.model.frozen import frozen
@@ -42,22 +44,20 @@ class GroupColumns:
         self.kept = tuple(kept.values())
         """The columns that have a state of their own."""
         places = {each: place for place, each in enumerate(kept)}
-        self._results = tuple((c.kind.result, places[c.kind.made, c.values]) for c in columns)
-
-    def results(self, group: AggregatedGroup) -> Row:
-        states = group.states
-        return tuple([result(states[place]) for result, place in self._results])
+        self.results = tuple((c.kind.result, places[c.kind.made, c.values]) for c in columns)
+        """Each result, and the place of the state that it is of."""
 
 
 class AggregatedGroup:
     """A group: its number of rows, their aggregations, and the row of the results."""
 
-    __slots__ = ("count", "row", "states", "takes")
+    __slots__ = ("count", "results", "row", "takes")
 
-    def __init__(self, kept: Iterable[AggregateColumn]) -> None:
+    def __init__(self, columns: GroupColumns) -> None:
         self.count = 0
-        self.states = [column.kind.make() for column in kept]
-        self.takes = [(c.value, each.take) for c, each in zip(kept, self.states, strict=True)]
+        states = [column.kind.make() for column in columns.kept]
+        self.takes = [(c.value, e.take) for c, e in zip(columns.kept, states, strict=True)]
+        self.results = [partial(result, states[place]) for result, place in columns.results]
         self.row: Row | None = None
         """None until it has been given out."""
 
@@ -83,7 +83,7 @@ class GroupOperator(Node):
         self._aggregates = GroupColumns(columns)
         self._groups: dict[Any, AggregatedGroup] = {}
         if not plan.keys:
-            self._groups[None] = AggregatedGroup(self._aggregates.kept)
+            self._groups[None] = AggregatedGroup(self._aggregates)
 
     def flush(self) -> None:
         (source,) = self.inputs
@@ -114,15 +114,13 @@ class GroupOperator(Node):
             if group is None:
                 group = groups.get(at)
                 if group is None:
-                    group = groups[at] = AggregatedGroup(self._aggregates.kept)
+                    group = groups[at] = AggregatedGroup(self._aggregates)
                 touched[at] = group
             group.take(row, weight)
 
     def _row(self, key: Any, group: AggregatedGroup) -> Row:
-        results = self._aggregates.results(group)
-        if not self._keys:
-            return results
-        return (key, *results) if len(self._keys) == 1 else (*key, *results)
+        keys = () if not self._keys else (key,) if len(self._keys) == 1 else key
+        return (*keys, *map(call, group.results))
 
     def _give(self, group: AggregatedGroup, new: Row | None) -> None:
         old = group.row
@@ -142,7 +140,7 @@ class GroupOperator(Node):
         """The rows that it has if its input has none."""
         if self._keys:
             return []
-        return [self._row(None, AggregatedGroup(self._aggregates.kept))]
+        return [self._row(None, AggregatedGroup(self._aggregates))]
 
     def load(self) -> None:
         self._take(self.inputs[0].rows(), 1, {})

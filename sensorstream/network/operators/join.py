@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import Any, Final, Protocol, TypeAlias
 
 from sensorstream.network.node import Node
@@ -28,15 +28,11 @@ class Memory:
         self._key = key
         self._bags: dict[Any, Bag] = {}
         self._size = 0
-        # The number of rows that occur more than once: mostly none, so a bag is its rows.
-        self._repeated = 0
+        self.repeats = 0
+        """The number of rows that occur more than once: mostly none, so a bag is its rows."""
 
     def __len__(self) -> int:
         return self._size
-
-    @property
-    def repeats(self) -> bool:
-        return self._repeated > 0
 
     def update(self, added: Iterable[Row], removed: Iterable[Row]) -> None:
         """Take in a change, in which a row may be both added and removed."""
@@ -47,7 +43,7 @@ class Memory:
             if bag is None:
                 bags[at] = {row: 1}
             elif row in bag:
-                self._repeated += bag[row] == 1
+                self.repeats += bag[row] == 1
                 bag[row] += 1
             else:
                 bag[row] = 1
@@ -57,7 +53,7 @@ class Memory:
             bag = bags[at]
             count = bag[row] - 1
             if count:
-                self._repeated -= count == 1
+                self.repeats -= count == 1
                 bag[row] = count
             else:
                 del bag[row]
@@ -65,15 +61,15 @@ class Memory:
                     del bags[at]
             self._size -= 1
 
-    def at(self, key: Any) -> Iterable[Row]:
+    def at(self, key: Any) -> Collection[Row]:
         """The rows of a key, each as often as it occurs."""
         bag = self._bags.get(key, _NO_ROWS)
-        return repeated(bag) if self._repeated else bag
+        return [*repeated(bag)] if self.repeats else bag
 
     def count(self, key: Any) -> int:
         """The number of rows of a key."""
         bag = self._bags.get(key, _NO_ROWS)
-        return sum(bag.values()) if self._repeated else len(bag)
+        return sum(bag.values()) if self.repeats else len(bag)
 
     def ways(self, other: Memory) -> int:
         """The number of pairs of rows of both that have the same key; O(keys)."""
@@ -105,19 +101,16 @@ class Remembered(Protocol):
     """The memory of a join for one side, by a key."""
 
     @property
-    def repeats(self) -> bool:
-        """Whether a row occurs more than once."""
+    def repeats(self) -> int:
+        """The number of rows that occur more than once."""
 
     def __len__(self) -> int: ...
 
     def update(self, added: Iterable[Row], removed: Iterable[Row]) -> None:
         """Take in a change."""
 
-    def at(self, key: Any) -> Iterable[Row]:
+    def at(self, key: Any) -> Collection[Row]:
         """The rows of a key that rows of the other side meet."""
-
-    def count(self, key: Any) -> int:
-        """The number of these rows."""
 
     def rows(self) -> Iterator[Row]:
         """The rows that exist without an event, each as often as it occurs."""
@@ -234,13 +227,11 @@ class JoinOperator(Node):
 
     def _join(self, rows: Iterable[Row], side: JoinSide, out: list[Row]) -> None:
         key, memory, joined = side
-        take = self.meter.take
         for row in rows:
-            at = key(row)
-            if ways := memory.count(at):
-                if ways > 1:
-                    take(ways)
-                out += joined(row, memory.at(at))
+            if others := memory.at(key(row)):
+                if len(others) > 1:
+                    self.meter.take(len(others))
+                out += joined(row, others)
 
     def load(self) -> None:
         left, right = self.inputs
@@ -250,9 +241,9 @@ class JoinOperator(Node):
     def rows(self) -> Iterator[Row]:
         key, memory, joined = self._of_left
         for row in self._left.rows():
-            at = key(row)
-            self.meter.take(1 + memory.count(at))
-            yield from joined(row, memory.at(at))
+            others = memory.at(key(row))
+            self.meter.take(1 + len(others))
+            yield from joined(row, others)
 
     def expected(self) -> int:
         return self._left.ways(self._right)

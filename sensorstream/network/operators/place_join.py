@@ -7,7 +7,7 @@ knows longitude and latitude; places in other reference systems are compared wit
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from itertools import chain
 from operator import itemgetter
 from typing import Any, Final, TypeAlias
@@ -174,8 +174,8 @@ class _PlaceMemory(Memory):
             if each in bags and each not in before and isinstance(each, Literal):
                 index.add(each)
 
-    def at(self, key: Any) -> Iterable[Row]:
-        return chain.from_iterable(map(super().at, self._index.passed(key)))
+    def at(self, key: Any) -> Collection[Row]:
+        return [*chain.from_iterable(map(super().at, self._index.passed(key)))]
 
     def count(self, key: Any) -> int:
         return sum(map(super().count, self._index.passed(key)))

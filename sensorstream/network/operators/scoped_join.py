@@ -233,12 +233,12 @@ class InScope(Node):
         length = self._scope.length
         if length is None:
             return
-        self._next = self._source.first_after(self.low)
-        if self._next is None:
-            self.due = None
-        else:
-            self.due = self._scope.occurrences.time_of(self._next) + length
-        self._agenda.note(self)
+        self._next, due = self._source.first_after(self.low), None
+        if self._next is not None:
+            due = self._scope.occurrences.time_of(self._next) + length
+        if due != self.due:
+            self.due = due
+            self._agenda.note(self)
 
     def elapse(self, time: Instant) -> None:
         """Wake, as the time has come at which a solution leaves."""

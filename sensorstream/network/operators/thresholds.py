@@ -26,7 +26,7 @@ class ThresholdsOperator(Node):
         self._place = slots_of(source.variables)[variable]
         self._operator = operator
         self._readers: dict[Term, list[BeyondOperator]] = {}
-        self._concerned: dict[BeyondOperator, None] = {}
+        self.concerned = self._concerned = dict[BeyondOperator, None]()
 
     def enter(self, constant: IRI | Literal, reader: BeyondOperator) -> None:
         """Begin to give a reader the rows beyond a constant."""
@@ -62,9 +62,6 @@ class ThresholdsOperator(Node):
                 for reader in self._readers[constant]:
                     of(reader).append(row)
                     self._concerned[reader] = None
-
-    def concerned(self) -> Iterable[Node]:
-        return self._concerned
 
     @property
     def apart(self) -> bool:
