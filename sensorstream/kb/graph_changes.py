@@ -74,7 +74,7 @@ class KnowledgeChanges(Changes[Quad]):
         super().__init__()
         self._kb = kb
         for triple in kb.match(None, None, None):
-            self._note(triple, 0, kb.marks(triple))
+            self._note((triple,), 0, kb.marks(triple))
         for triple, graphs in kb.in_graphs():
             self._note_graphs(triple, frozenset(), graphs)
         kb.subscribe(self._note)
@@ -84,12 +84,12 @@ class KnowledgeChanges(Changes[Quad]):
         self._kb.unsubscribe(self._note)
         self._kb.graph_listeners.remove(self._note_graphs)
 
-    def _note(self, triple: Triple, old: int, new: int) -> None:
+    def _note(self, triples: Sequence[Triple], old: int, new: int) -> None:
         for marks, graph in _GRAPHS:
-            if new & marks and not old & marks:
-                self.added((triple, graph))
-            elif old & marks and not new & marks:
-                self.removed((triple, graph))
+            if bool(old & marks) is not bool(new & marks):
+                note = self.added if new & marks else self.removed
+                for triple in triples:
+                    note((triple, graph))
 
     def _note_graphs(self, triple: Triple, old: frozenset[IRI], new: frozenset[IRI]) -> None:
         for graph in sorted(new - old):
@@ -119,17 +119,13 @@ class NamedGraphs:
             self._kb.subscribe(self._note)
         if marks not in self._followed:
             index = self._followed[marks] = TripleIndex()
-            for triple in self._kb.match(None, None, None):
-                if self._kb.marks(triple) & marks:
-                    index.add(triple)
+            index.add(*(each for each in self._kb.index if self._kb.marks(each) & marks))
         return self._followed[marks]
 
-    def _note(self, triple: Triple, old: int, new: int) -> None:
+    def _note(self, triples: Sequence[Triple], old: int, new: int) -> None:
         for marks, index in self._followed.items():
-            if new & marks and not old & marks:
-                index.add(triple)
-            elif old & marks and not new & marks:
-                index.discard(triple)
+            if bool(old & marks) is not bool(new & marks):
+                (index.add if new & marks else index.discard)(*triples)
 
     def close(self) -> None:
         """Stop following the graphs; a second call does nothing."""

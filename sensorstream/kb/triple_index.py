@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, Protocol, TypeAlias, TypeVar
 
+from sensorstream.model import rdf
 from sensorstream.model.terms import IRI, Subject, Term, Triple
 
 A = TypeVar("A")
@@ -23,13 +24,18 @@ class _Shared(dict[A, B]):
 
 
 class Watcher(Protocol):
-    """Sees every change of an index, after a triple was added and before a triple is removed."""
+    """Sees every change of an index, after triples were added and before triples are removed.
 
-    def added(self, triple: Triple) -> None:
-        """See a triple that has just become a member."""
+    Those of one kind, with the same property (and class, of ``rdf:type``), come or go together: for
+    that, none of its joins may have two of them in one solution, or it names the property here.
+    """
 
-    def removed(self, triple: Triple) -> None:
-        """See a triple that is about to leave."""
+    @property
+    def joined(self) -> Collection[Term | None]:
+        """The properties (None: any) whose triples come and go one by one."""
+
+    def changed(self, triples: Sequence[Triple], comes: bool) -> None:
+        """See triples of one kind that have just become members, or are about to leave."""
 
 
 class TripleIndex:
@@ -52,8 +58,7 @@ class TripleIndex:
         """The index by predicate, built at the first use: windows mostly look up subjects only."""
         if self._pos is None:
             self._pos = {}
-            for s, p, o in self:
-                _put(self._pos, p, o, s)
+            _put(self._pos, ((p, o, s) for s, p, o in self))
         return self._pos
 
     @property
@@ -61,8 +66,7 @@ class TripleIndex:
         """The index by object, built at the first use, as few look-ups need it."""
         if self._osp is None:
             self._osp = {}
-            for s, p, o in self:
-                _put(self._osp, o, s, p)
+            _put(self._osp, ((o, s, p) for s, p, o in self))
         return self._osp
 
     def copy(self) -> TripleIndex:
@@ -91,39 +95,58 @@ class TripleIndex:
     def __iter__(self) -> Iterator[Triple]:
         return ((s, p, o) for s, ps in self.spo.items() for p, os in ps.items() for o in os)
 
-    def add(self, triple: Triple) -> bool:
-        """Add a triple; whether it was not in the set."""
-        s, p, o = triple
-        said = self.spo.get(s)
-        if said is None:
-            self.spo[s] = {p: (o,)}
-        elif o in said.get(p, ()):
-            return False
-        else:
-            _put(self.spo, s, p, o)
-        if self._pos is not None:
-            _put(self._pos, p, o, s)
-        if self._osp is not None:
-            _put(self._osp, o, s, p)
-        self._size += 1
-        for watcher in self.watchers:
-            watcher.added(triple)
-        return True
+    def add(self, *triples: Triple) -> list[Triple]:
+        """Add triples; returns those that were not in the set, by kind."""
+        found: list[Triple] = []
+        for kind in self._kinds(triples):
+            new = _put(self.spo, kind)
+            if self._pos is not None:
+                _put(self._pos, [(p, o, s) for s, p, o in new])
+            if self._osp is not None:
+                _put(self._osp, [(o, s, p) for s, p, o in new])
+            self._size += len(new)
+            if new:
+                for watcher in self.watchers:
+                    watcher.changed(new, True)
+            found += new
+        return found
 
-    def discard(self, triple: Triple) -> bool:
-        """Remove a triple; whether it was in the set."""
-        s, p, o = triple
-        if o not in self.spo.get(s, _EMPTY).get(p, ()):
-            return False
-        for watcher in self.watchers:
-            watcher.removed(triple)
-        _take_out(self.spo, s, p, o)
-        if self._pos is not None:
-            _take_out(self._pos, p, o, s)
-        if self._osp is not None:
-            _take_out(self._osp, o, s, p)
-        self._size -= 1
-        return True
+    def discard(self, *triples: Triple) -> list[Triple]:
+        """Remove triples, each named once; returns those that were in the set, by kind."""
+        found: list[Triple] = []
+        spo = self.spo
+        for kind in self._kinds(triples):
+            gone = [each for each in kind if each[2] in spo.get(each[0], _EMPTY).get(each[1], ())]
+            if not gone:
+                continue
+            for watcher in self.watchers:
+                watcher.changed(gone, False)
+            _take_out(spo, gone)
+            if self._pos is not None:
+                _take_out(self._pos, [(p, o, s) for s, p, o in gone])
+            if self._osp is not None:
+                _take_out(self._osp, [(o, s, p) for s, p, o in gone])
+            self._size -= len(gone)
+            found += gone
+        return found
+
+    def _kinds(self, triples: Sequence[Triple]) -> Iterable[Sequence[Triple]]:
+        """Triples by kind, as watchers see them."""
+        if len(triples) < 2 or not self.watchers:
+            return (triples,)
+        joined = set[Term | None]().union(*(each.joined for each in self.watchers))
+        kinds: dict[Term | tuple[Term, ...], list[Triple]] = {}
+        for triple in triples:
+            kind: Term | tuple[Term, ...] = triple[1]
+            if joined and (kind in joined or None in joined):
+                kind = triple
+            elif kind == rdf.TYPE:
+                kind = triple[1:]
+            if kind in kinds:
+                kinds[kind].append(triple)
+            else:
+                kinds[kind] = [triple]
+        return kinds.values()
 
     def match(
         self, subject: Subject | None, predicate: IRI | None, object_: Term | None
@@ -164,40 +187,51 @@ class TripleIndex:
         return len(self.pos.get(predicate, _EMPTY).get(object_, ()))
 
 
-def _put(index: Index[A, B, C], first: A, second: B, third: C) -> None:
-    middle = index.get(first)
-    if middle is None:
-        index[first] = {second: (third,)}
-        return
-    if type(middle) is _Shared:
-        middle = index[first] = dict(middle)
-    last = middle.get(second)
-    if last is None:
-        middle[second] = (third,)
-    elif type(last) is dict:
-        last[third] = None
-    else:
-        middle[second] = last = dict.fromkeys(last)
-        last[third] = None
-
-
-def _take_out(index: Index[A, B, C], first: A, second: B, third: C) -> None:
-    middle = index[first]
-    if type(middle) is _Shared:
-        middle = index[first] = dict(middle)
-    last = middle[second]
-    if isinstance(last, tuple):
-        if len(middle) > 1:
-            del middle[second]
+def _put(index: Index[A, B, C], rows: Iterable[tuple[A, B, C]]) -> list[tuple[A, B, C]]:
+    """Add rows; returns those that were not there."""
+    new: list[tuple[A, B, C]] = []
+    for row in rows:
+        first, second, third = row
+        middle = index.get(first)
+        if middle is None:
+            index[first] = {second: (third,)}
+            new.append(row)
+            continue
+        last = middle.get(second)
+        if last is not None and third in last:
+            continue
+        if type(middle) is _Shared:
+            middle = index[first] = dict(middle)
+        if last is None:
+            middle[second] = (third,)
+        elif type(last) is dict:
+            last[third] = None
         else:
-            del index[first]
-    elif len(last) > 2:
-        if type(last) is _Shared:
-            last = middle[second] = dict(last)
-        del last[third]
-    else:
-        (left,) = [each for each in last if each != third]
-        middle[second] = (left,)
+            middle[second] = last = dict.fromkeys(last)
+            last[third] = None
+        new.append(row)
+    return new
+
+
+def _take_out(index: Index[A, B, C], rows: Iterable[tuple[A, B, C]]) -> None:
+    """Remove rows that are there."""
+    for first, second, third in rows:
+        middle = index[first]
+        if type(middle) is _Shared:
+            middle = index[first] = dict(middle)
+        last = middle[second]
+        if isinstance(last, tuple):
+            if len(middle) > 1:
+                del middle[second]
+            else:
+                del index[first]
+        elif len(last) > 2:
+            if type(last) is _Shared:
+                last = middle[second] = dict(last)
+            del last[third]
+        else:
+            (left,) = [each for each in last if each != third]
+            middle[second] = (left,)
 
 
 def _shared(index: Index[A, B, C]) -> Index[A, B, C]:

@@ -42,8 +42,7 @@ class Background:
             for triple, graph in _statements(file, len(self.files)):
                 graphs = (self.named.setdefault(graph, TripleIndex()),) if graph else ()
                 for each in (index, *graphs):
-                    if triple not in each:
-                        each.add(triple)
+                    each.add(triple)
 
     def triples(self) -> Iterator[Triple]:
         """The triples of all files, file by file; a triple may come several times."""

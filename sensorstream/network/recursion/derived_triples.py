@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 from sensorstream.kb.graph_index import KnowledgeBase, Origin
 from sensorstream.model.events import Delta
@@ -42,37 +42,31 @@ class Derived:
 
     def add(self, triples: Iterable[Triple]) -> None:
         """Add triples that a stratum derives now, and did not before."""
-        marks_of, mark, known = self.kb.marks, self._mark, self._known
-        new = []
-        for triple in triples:
-            marks = marks_of(triple)
+        triples, mark = tuple(triples), self._mark
+        marked = self.kb.among(triples, mark | self._known)
+        for triple, marks in marked.items():
             if marks & mark:
                 self._also[triple] = self._also.get(triple, 0) + 1
-                if triple[1] in self._followed:
-                    self._followed[triple[1]][triple] = None
+                self.touch((triple,))
                 if self.held is not None:
                     self.held(triple)
-            elif not marks & known:
-                new.append(triple)
-        self.kb.apply(self._origin, Delta(self.time, added=tuple(new)))
-        self._weigh(new, 1)
+        if marked:
+            triples = tuple([triple for triple in triples if triple not in marked])
+        self.kb.apply(self._origin, Delta(self.time, added=triples))
+        self._weigh(triples, 1)
 
     def remove(self, triples: Iterable[Triple]) -> Iterable[Triple]:
         """Remove triples that a stratum derives no longer; no others go along: returns ()."""
-        gone = []
-        for triple in triples:
-            others = self._also.get(triple, 0)
-            if self.kb.marks(triple) & self._known:
-                continue
-            if not others:
-                gone.append(triple)
-                continue
-            if others == 1:
-                del self._also[triple]
-            else:
-                self._also[triple] = others - 1
-            self._bereft(triple)
-        self.kb.apply(self._origin, Delta(self.time, removed=tuple(gone)))
+        triples, also = tuple(triples), self._also
+        known = self.kb.among(triples, self._known)
+        gone = tuple([each for each in triples if each not in also and each not in known])
+        if len(gone) < len(triples):
+            for triple in [each for each in triples if each in also and each not in known]:
+                also[triple] -= 1
+                if not also[triple]:
+                    del also[triple]
+                self._bereft(triple)
+        self.kb.apply(self._origin, Delta(self.time, removed=gone))
         self._weigh(gone, -1)
         return ()
 
@@ -124,10 +118,11 @@ class Derived:
     def close(self) -> None:
         self.kb.unsubscribe(self._marked)
 
-    def _marked(self, triple: Triple, old: int, new: int) -> None:
-        if triple[1] in self._followed:
-            self._followed[triple[1]][triple] = None
+    def _marked(self, triples: Sequence[Triple], old: int, new: int) -> None:
+        self.touch(triples)
         if new == self._mark and old & new:
-            self._bereft(triple)
+            for triple in triples:
+                self._bereft(triple)
         elif self.held is not None and new > old:
-            self.held(triple)
+            for triple in triples:
+                self.held(triple)

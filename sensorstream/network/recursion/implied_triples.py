@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable
 from typing import Final
 
@@ -14,11 +15,13 @@ _STATIC: Final = int(Origin.STATIC | Origin.STATIC_INFERRED)
 
 def unknown(kb: KnowledgeBase, delta: Delta) -> Delta:
     """A change of conclusions without those that the static graphs hold."""
-    marks = kb.marks
+    known = kb.among((*delta.added, *delta.removed), _STATIC)
+    if not known:
+        return delta
     return Delta(
         delta.time,
-        tuple([triple for triple in delta.added if not marks(triple) & _STATIC]),
-        tuple([triple for triple in delta.removed if not marks(triple) & _STATIC]),
+        tuple([triple for triple in delta.added if triple not in known]),
+        tuple([triple for triple in delta.removed if triple not in known]),
     )
 
 
@@ -27,7 +30,7 @@ class Implied:
 
     def __init__(self, conclusions: Callable[..., Iterable[Triple]]) -> None:
         self._conclusions = conclusions
-        self._counts: dict[Triple, int] = {}
+        self._counts: Counter[Triple] = Counter()
 
     def change(self, delta: Delta) -> Delta:
         """Return the change of all conclusions that follows from one of the asserted triples."""
@@ -36,15 +39,16 @@ class Implied:
         for each in conclusions(*delta.removed):
             counts[each] -= 1
             if not counts[each]:
-                del counts[each]
+                counts.pop(each)
                 gone[each] = None
-        new: list[Triple] = []
-        for each in conclusions(*delta.added):
-            counts[each] = count = counts.get(each, 0) + 1
-            if each in gone:
+        found = conclusions(*delta.added)
+        new = [each for each in dict.fromkeys(found) if each not in counts]
+        counts.update(found)
+        if gone:
+            again = [each for each in new if each in gone]
+            new = [each for each in new if each not in gone]
+            for each in again:
                 del gone[each]
-            elif count == 1:
-                new.append(each)
         return Delta(delta.time, tuple(new), tuple(gone))
 
     def clear(self) -> None:

@@ -105,8 +105,7 @@ class Certain:
         """The facts with all conclusions of the clauses from them."""
         index = TripleIndex()
         ahead = list(dict.fromkeys(facts))
-        for fact in ahead:
-            index.add(fact)
+        index.add(*ahead)
         while ahead:
             fact = ahead.pop()
             for clause, first in self._found.meeting(TriplesRead(fact[1], fact[2])):
