@@ -45,13 +45,11 @@ class Changes(Generic[T]):
     def __len__(self) -> int:
         return len(self._notes)
 
-    def added(self, item: T) -> None:
-        if not self._notes.setdefault(item, True):
-            del self._notes[item]
-
-    def removed(self, item: T) -> None:
-        if self._notes.setdefault(item, False):
-            del self._notes[item]
+    def changed(self, items: Iterable[T], comes: bool) -> None:
+        """Note items that have come, or that go."""
+        for item in items:
+            if self._notes.setdefault(item, comes) is not comes:
+                del self._notes[item]
 
     def read(self) -> tuple[list[T], list[T]]:
         """The items that have come, and those that have gone."""
@@ -87,15 +85,11 @@ class KnowledgeChanges(Changes[Quad]):
     def _note(self, triples: Sequence[Triple], old: int, new: int) -> None:
         for marks, graph in _GRAPHS:
             if bool(old & marks) is not bool(new & marks):
-                note = self.added if new & marks else self.removed
-                for triple in triples:
-                    note((triple, graph))
+                self.changed([(triple, graph) for triple in triples], bool(new & marks))
 
     def _note_graphs(self, triple: Triple, old: frozenset[IRI], new: frozenset[IRI]) -> None:
-        for graph in sorted(new - old):
-            self.added((triple, graph))
-        for graph in sorted(old - new):
-            self.removed((triple, graph))
+        self.changed([(triple, graph) for graph in sorted(new - old)], True)
+        self.changed([(triple, graph) for graph in sorted(old - new)], False)
 
 
 GRAPH_MARKS: Final = {name: marks for marks, name in _GRAPHS if name is not None}

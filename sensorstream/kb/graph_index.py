@@ -79,6 +79,10 @@ class KnowledgeBase:
             return self._static.get(triple, _WINDOW) if triple in self.index else 0
         return found
 
+    def fixed(self, triple: Triple) -> int:
+        """Whether the window can never take a triple away."""
+        return self.marks(triple) & _FIXED
+
     def subscribe(self, listener: Listener) -> None:
         """Call ``listener(triples, old_marks, new_marks)`` at every change of triples' marks."""
         self._listeners.append(listener)

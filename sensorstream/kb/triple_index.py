@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from operator import itemgetter
 from typing import Any, Final, Protocol, TypeAlias, TypeVar
 
 from sensorstream.model import rdf
@@ -15,6 +16,8 @@ Leaf: TypeAlias = tuple[C] | dict[C, None]
 """A set in order of arrival: a 1-tuple if it has one member, as most sets do, else a dict."""
 Index: TypeAlias = dict[A, dict[B, Leaf[C]]]
 _EMPTY: Final[Mapping[Any, Any]] = {}
+_POS: Final[Any] = itemgetter(1, 2, 0)
+_OSP: Final[Any] = itemgetter(2, 0, 1)
 
 
 class _Shared(dict[A, B]):
@@ -58,7 +61,7 @@ class TripleIndex:
         """The index by predicate, built at the first use: windows mostly look up subjects only."""
         if self._pos is None:
             self._pos = {}
-            _put(self._pos, ((p, o, s) for s, p, o in self))
+            _put(self._pos, map(_POS, self))
         return self._pos
 
     @property
@@ -66,7 +69,7 @@ class TripleIndex:
         """The index by object, built at the first use, as few look-ups need it."""
         if self._osp is None:
             self._osp = {}
-            _put(self._osp, ((o, s, p) for s, p, o in self))
+            _put(self._osp, map(_OSP, self))
         return self._osp
 
     def copy(self) -> TripleIndex:
@@ -101,9 +104,9 @@ class TripleIndex:
         for kind in self._kinds(triples):
             new = _put(self.spo, kind)
             if self._pos is not None:
-                _put(self._pos, [(p, o, s) for s, p, o in new])
+                _put(self._pos, map(_POS, new))
             if self._osp is not None:
-                _put(self._osp, [(o, s, p) for s, p, o in new])
+                _put(self._osp, map(_OSP, new))
             self._size += len(new)
             if new:
                 for watcher in self.watchers:
@@ -123,9 +126,9 @@ class TripleIndex:
                 watcher.changed(gone, False)
             _take_out(spo, gone)
             if self._pos is not None:
-                _take_out(self._pos, [(p, o, s) for s, p, o in gone])
+                _take_out(self._pos, map(_POS, gone))
             if self._osp is not None:
-                _take_out(self._osp, [(o, s, p) for s, p, o in gone])
+                _take_out(self._osp, map(_OSP, gone))
             self._size -= len(gone)
             found += gone
         return found
@@ -134,19 +137,14 @@ class TripleIndex:
         """Triples by kind, as watchers see them."""
         if len(triples) < 2 or not self.watchers:
             return (triples,)
-        joined = set[Term | None]().union(*(each.joined for each in self.watchers))
-        kinds: dict[Term | tuple[Term, ...], list[Triple]] = {}
-        for triple in triples:
-            kind: Term | tuple[Term, ...] = triple[1]
-            if joined and (kind in joined or None in joined):
-                kind = triple
-            elif kind == rdf.TYPE:
-                kind = triple[1:]
-            if kind in kinds:
-                kinds[kind].append(triple)
-            else:
-                kinds[kind] = [triple]
-        return kinds.values()
+        # The parts of a triple that tell its kind, by property.
+        telling: dict[Term | None, slice] = {rdf.TYPE: slice(1, 3)}
+        for watcher in self.watchers:
+            telling |= dict.fromkeys(watcher.joined, slice(3))
+        if None in telling:
+            return zip(triples)
+        usual = slice(1, 2)
+        return parted((each[telling.get(each[1], usual)], each) for each in triples).values()
 
     def match(
         self, subject: Subject | None, predicate: IRI | None, object_: Term | None
@@ -187,14 +185,27 @@ class TripleIndex:
         return len(self.pos.get(predicate, _EMPTY).get(object_, ()))
 
 
+def parted(found: Iterable[tuple[A, B]]) -> dict[A, list[B]]:
+    """Things by the key beside each."""
+    parts: dict[A, list[B]] = {}
+    for key, each in found:
+        if key in parts:
+            parts[key].append(each)
+        else:
+            parts[key] = [each]
+    return parts
+
+
 def _put(index: Index[A, B, C], rows: Iterable[tuple[A, B, C]]) -> list[tuple[A, B, C]]:
     """Add rows; returns those that were not there."""
     new: list[tuple[A, B, C]] = []
+    at, middle = None, None
     for row in rows:
         first, second, third = row
-        middle = index.get(first)
+        if first is not at:
+            at, middle = first, index.get(first)
         if middle is None:
-            index[first] = {second: (third,)}
+            middle = index[first] = {second: (third,)}
             new.append(row)
             continue
         last = middle.get(second)
@@ -220,7 +231,7 @@ def _take_out(index: Index[A, B, C], rows: Iterable[tuple[A, B, C]]) -> None:
         if type(middle) is _Shared:
             middle = index[first] = dict(middle)
         last = middle[second]
-        if isinstance(last, tuple):
+        if type(last) is tuple:
             if len(middle) > 1:
                 del middle[second]
             else:

@@ -144,10 +144,6 @@ class IndexChanges(Changes[Triple]):
 
     joined: ClassVar = ()
 
-    def changed(self, triples: Sequence[Triple], comes: bool) -> None:
-        for triple in triples:
-            (self.added if comes else self.removed)(triple)
-
     def close(self) -> None:
         self._watched.watchers.remove(self)
         self._watched.unread(None, None)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Protocol, TypeAlias
 
-from sensorstream.kb.triple_index import Index, Watcher
+from sensorstream.kb.triple_index import Index, Watcher, parted
 from sensorstream.model import rdf
 from sensorstream.model.terms import IRI, Subject, Term, Triple
 from sensorstream.network.budget import EngineLoad
@@ -153,7 +153,7 @@ class Dispatcher:
         if by_object is not None:
             general = by_object.get(None)
             if general is None or len(by_object) > 1:
-                for value, alike in _parted((t[2], t) for t in triples if t[2] in by_object):
+                for value, alike in parted((t[2], t) for t in triples if t[2] in by_object).items():
                     self._fire(by_object[value], alike, comes)
             if general is not None:
                 self._fire(general, triples, comes)
@@ -167,19 +167,17 @@ class Dispatcher:
         if triggers.always:
             self._run(triggers.always, triples, comes)
         if by_subject := triggers.by_subject:
-            for subject, alike in _parted((t[0], t) for t in triples if t[0] in by_subject):
+            for subject, alike in parted((t[0], t) for t in triples if t[0] in by_subject).items():
                 self._run(by_subject[subject], alike, comes)
         spo = self._index.spo
         for property, by_value in triggers.guarded.items():
             found = list[tuple[Term, Triple]]()
             for triple in triples:
-                said = spo[triple[0]]
-                if property in said:
-                    one, other = said[property], by_value
-                    if len(one) > len(other):
-                        one, other = other, one
-                    found += [(value, triple) for value in one if value in other]
-            for value, alike in _parted(found):
+                values = spo[triple[0]].get(property, ())
+                for value in values if len(values) <= len(by_value) else by_value:
+                    if value in by_value and value in values:
+                        found.append((value, triple))
+            for value, alike in parted(found).items():
                 self._run(by_value[value], alike, comes)
 
     def _run(self, concerned: _Concerned, triples: Sequence[Triple], comes: bool) -> None:
@@ -202,14 +200,3 @@ class Dispatcher:
                 self._load.took(node, since, now)
                 node.counters.seconds += now - since
                 since = now
-
-
-def _parted(found: Iterable[tuple[Term, Triple]]) -> Iterable[tuple[Term, list[Triple]]]:
-    """Triples by the term beside them."""
-    parts: dict[Term, list[Triple]] = {}
-    for term, triple in found:
-        if term in parts:
-            parts[term].append(triple)
-        else:
-            parts[term] = [triple]
-    return parts.items()

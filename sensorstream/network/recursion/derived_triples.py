@@ -16,8 +16,8 @@ class Derived:
     A triple is in it as long as at least one stratum derives it. The marks of the other graphs show
     whether the same triple is also asserted; triples of the graphs ``known``, which never change,
     are not written. ``bereft`` is called with a derived triple that has lost an assertion, or a
-    stratum, and may now be supported only by itself; ``held`` with each triple that is about to
-    come, or has one more reason.
+    stratum, and may now be supported only by itself; ``held`` with triples that come, or have
+    one more reason.
     """
 
     def __init__(
@@ -29,7 +29,7 @@ class Derived:
     ) -> None:
         self.time: Instant = 0
         self.kb = kb
-        self.held: Callable[[Triple], None] | None = None
+        self.held: Callable[[Sequence[Triple]], None] | None = None
         self._origin = origin
         self._known = int(known)
         self._mark = int(origin)
@@ -49,7 +49,7 @@ class Derived:
                 self._also[triple] = self._also.get(triple, 0) + 1
                 self.touch((triple,))
                 if self.held is not None:
-                    self.held(triple)
+                    self.held((triple,))
         if marked:
             triples = tuple([triple for triple in triples if triple not in marked])
         self.kb.apply(self._origin, Delta(self.time, added=triples))
@@ -60,12 +60,11 @@ class Derived:
         triples, also = tuple(triples), self._also
         known = self.kb.among(triples, self._known)
         gone = tuple([each for each in triples if each not in also and each not in known])
-        if len(gone) < len(triples):
-            for triple in [each for each in triples if each in also and each not in known]:
-                also[triple] -= 1
-                if not also[triple]:
-                    del also[triple]
-                self._bereft(triple)
+        for triple in [each for each in triples if each in also and each not in known]:
+            also[triple] -= 1
+            if not also[triple]:
+                del also[triple]
+            self._bereft(triple)
         self.kb.apply(self._origin, Delta(self.time, removed=gone))
         self._weigh(gone, -1)
         return ()
@@ -124,5 +123,4 @@ class Derived:
             for triple in triples:
                 self._bereft(triple)
         elif self.held is not None and new > old:
-            for triple in triples:
-                self.held(triple)
+            self.held(triples)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterable
 from typing import Final
 
@@ -30,7 +29,7 @@ class Implied:
 
     def __init__(self, conclusions: Callable[..., Iterable[Triple]]) -> None:
         self._conclusions = conclusions
-        self._counts: Counter[Triple] = Counter()
+        self._counts: dict[Triple, int] = {}
 
     def change(self, delta: Delta) -> Delta:
         """Return the change of all conclusions that follows from one of the asserted triples."""
@@ -39,16 +38,15 @@ class Implied:
         for each in conclusions(*delta.removed):
             counts[each] -= 1
             if not counts[each]:
-                counts.pop(each)
+                del counts[each]
                 gone[each] = None
-        found = conclusions(*delta.added)
-        new = [each for each in dict.fromkeys(found) if each not in counts]
-        counts.update(found)
-        if gone:
-            again = [each for each in new if each in gone]
-            new = [each for each in new if each not in gone]
-            for each in again:
+        new: list[Triple] = []
+        for each in conclusions(*delta.added):
+            counts[each] = count = counts.get(each, 0) + 1
+            if gone and each in gone:
                 del gone[each]
+            elif count == 1:
+                new.append(each)
         return Delta(delta.time, tuple(new), tuple(gone))
 
     def clear(self) -> None:
