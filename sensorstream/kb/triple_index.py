@@ -29,13 +29,13 @@ class _Shared(dict[A, B]):
 class Watcher(Protocol):
     """Sees every change of an index, after triples were added and before triples are removed.
 
-    Those of one kind, with the same property (and class, of ``rdf:type``), come or go together: for
-    that, none of its joins may have two of them in one solution, or it names the property here.
+    Triples of one kind, a property (and class, of ``rdf:type``), come or go together, unless it
+    joins several of them: they are there, all or none, when it looks for solutions with others.
     """
 
     @property
     def joined(self) -> Collection[Term | None]:
-        """The properties (None: any) whose triples come and go one by one."""
+        """The properties (None: any) of which it joins several triples: these come one by one."""
 
     def changed(self, triples: Sequence[Triple], comes: bool) -> None:
         """See triples of one kind that have just become members, or are about to leave."""
