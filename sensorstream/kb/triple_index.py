@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from operator import itemgetter
 from typing import Any, Final, Protocol, TypeAlias, TypeVar
 
 from sensorstream.model import rdf
@@ -16,8 +15,8 @@ Leaf: TypeAlias = tuple[C] | dict[C, None]
 """A set in order of arrival: a 1-tuple if it has one member, as most sets do, else a dict."""
 Index: TypeAlias = dict[A, dict[B, Leaf[C]]]
 _EMPTY: Final[Mapping[Any, Any]] = {}
-_POS: Final[Any] = itemgetter(1, 2, 0)
-_OSP: Final[Any] = itemgetter(2, 0, 1)
+_FEW: Final = 24
+"""Triples that come one by one, as to sort them would take longer than it saves."""
 
 
 class _Shared(dict[A, B]):
@@ -61,7 +60,8 @@ class TripleIndex:
         """The index by predicate, built at the first use: windows mostly look up subjects only."""
         if self._pos is None:
             self._pos = {}
-            _put(self._pos, map(_POS, self))
+            for s, p, o in self:
+                _put(self._pos, p, o, s)
         return self._pos
 
     @property
@@ -69,7 +69,8 @@ class TripleIndex:
         """The index by object, built at the first use, as few look-ups need it."""
         if self._osp is None:
             self._osp = {}
-            _put(self._osp, map(_OSP, self))
+            for s, p, o in self:
+                _put(self._osp, o, s, p)
         return self._osp
 
     def copy(self) -> TripleIndex:
@@ -101,42 +102,53 @@ class TripleIndex:
     def add(self, *triples: Triple) -> list[Triple]:
         """Add triples; returns those that were not in the set, by kind."""
         found: list[Triple] = []
+        spo, pos, osp = self.spo, self._pos, self._osp
         for kind in self._kinds(triples):
-            new = _put(self.spo, kind)
-            if self._pos is not None:
-                _put(self._pos, map(_POS, new))
-            if self._osp is not None:
-                _put(self._osp, map(_OSP, new))
-            self._size += len(new)
+            new = []
+            for triple in kind:
+                s, p, o = triple
+                if s not in spo:
+                    spo[s] = {p: (o,)}
+                elif not _put(spo, s, p, o):
+                    continue
+                if pos is not None:
+                    _put(pos, p, o, s)
+                if osp is not None:
+                    _put(osp, o, s, p)
+                new.append(triple)
             if new:
+                self._size += len(new)
                 for watcher in self.watchers:
                     watcher.changed(new, True)
-            found += new
+                found += new
         return found
 
     def discard(self, *triples: Triple) -> list[Triple]:
         """Remove triples, each named once; returns those that were in the set, by kind."""
         found: list[Triple] = []
-        spo = self.spo
+        spo, pos, osp = self.spo, self._pos, self._osp
         for kind in self._kinds(triples):
             gone = [each for each in kind if each[2] in spo.get(each[0], _EMPTY).get(each[1], ())]
             if not gone:
                 continue
             for watcher in self.watchers:
                 watcher.changed(gone, False)
-            _take_out(spo, gone)
-            if self._pos is not None:
-                _take_out(self._pos, map(_POS, gone))
-            if self._osp is not None:
-                _take_out(self._osp, map(_OSP, gone))
+            for s, p, o in gone:
+                _take_out(spo, s, p, o)
+                if pos is not None:
+                    _take_out(pos, p, o, s)
+                if osp is not None:
+                    _take_out(osp, o, s, p)
             self._size -= len(gone)
             found += gone
         return found
 
     def _kinds(self, triples: Sequence[Triple]) -> Iterable[Sequence[Triple]]:
         """Triples by kind, as watchers see them."""
-        if len(triples) < 2 or not self.watchers:
+        if not self.watchers:
             return (triples,)
+        if len(triples) < _FEW:
+            return zip(triples)
         # The parts of a triple that tell its kind, by property.
         telling: dict[Term | None, slice] = {rdf.TYPE: slice(1, 3)}
         for watcher in self.watchers:
@@ -144,7 +156,10 @@ class TripleIndex:
         if None in telling:
             return zip(triples)
         usual = slice(1, 2)
-        return parted((each[telling.get(each[1], usual)], each) for each in triples).values()
+        kinds: dict[Any, list[Triple]] = {}
+        for each in triples:
+            kinds.setdefault(each[telling.get(each[1], usual)], []).append(each)
+        return kinds.values()
 
     def match(
         self, subject: Subject | None, predicate: IRI | None, object_: Term | None
@@ -185,64 +200,44 @@ class TripleIndex:
         return len(self.pos.get(predicate, _EMPTY).get(object_, ()))
 
 
-def parted(found: Iterable[tuple[A, B]]) -> dict[A, list[B]]:
-    """Things by the key beside each."""
-    parts: dict[A, list[B]] = {}
-    for key, each in found:
-        if key in parts:
-            parts[key].append(each)
+def _put(index: Index[A, B, C], first: A, second: B, third: C) -> bool:
+    """Whether it was not there."""
+    middle = index.get(first)
+    if middle is None:
+        index[first] = {second: (third,)}
+        return True
+    last = middle.get(second)
+    if last is not None and third in last:
+        return False
+    if type(middle) is _Shared:
+        middle = index[first] = dict(middle)
+    if last is None:
+        middle[second] = (third,)
+    elif type(last) is dict:
+        last[third] = None
+    else:
+        middle[second] = last = dict.fromkeys(last)
+        last[third] = None
+    return True
+
+
+def _take_out(index: Index[A, B, C], first: A, second: B, third: C) -> None:
+    middle = index[first]
+    if type(middle) is _Shared:
+        middle = index[first] = dict(middle)
+    last = middle[second]
+    if type(last) is tuple:
+        if len(middle) > 1:
+            del middle[second]
         else:
-            parts[key] = [each]
-    return parts
-
-
-def _put(index: Index[A, B, C], rows: Iterable[tuple[A, B, C]]) -> list[tuple[A, B, C]]:
-    """Add rows; returns those that were not there."""
-    new: list[tuple[A, B, C]] = []
-    at, middle = None, None
-    for row in rows:
-        first, second, third = row
-        if first is not at:
-            at, middle = first, index.get(first)
-        if middle is None:
-            middle = index[first] = {second: (third,)}
-            new.append(row)
-            continue
-        last = middle.get(second)
-        if last is not None and third in last:
-            continue
-        if type(middle) is _Shared:
-            middle = index[first] = dict(middle)
-        if last is None:
-            middle[second] = (third,)
-        elif type(last) is dict:
-            last[third] = None
-        else:
-            middle[second] = last = dict.fromkeys(last)
-            last[third] = None
-        new.append(row)
-    return new
-
-
-def _take_out(index: Index[A, B, C], rows: Iterable[tuple[A, B, C]]) -> None:
-    """Remove rows that are there."""
-    for first, second, third in rows:
-        middle = index[first]
-        if type(middle) is _Shared:
-            middle = index[first] = dict(middle)
-        last = middle[second]
-        if type(last) is tuple:
-            if len(middle) > 1:
-                del middle[second]
-            else:
-                del index[first]
-        elif len(last) > 2:
-            if type(last) is _Shared:
-                last = middle[second] = dict(last)
-            del last[third]
-        else:
-            (left,) = [each for each in last if each != third]
-            middle[second] = (left,)
+            del index[first]
+    elif len(last) > 2:
+        if type(last) is _Shared:
+            last = middle[second] = dict(last)
+        del last[third]
+    else:
+        (left,) = [each for each in last if each != third]
+        middle[second] = (left,)
 
 
 def _shared(index: Index[A, B, C]) -> Index[A, B, C]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Protocol, TypeAlias
 
-from sensorstream.kb.triple_index import Index, Watcher, parted
+from sensorstream.kb.triple_index import Index, Watcher
 from sensorstream.model import rdf
 from sensorstream.model.terms import IRI, Subject, Term, Triple
 from sensorstream.network.budget import EngineLoad
@@ -149,14 +149,18 @@ class Dispatcher:
         self._index.watchers.remove(self)
 
     def changed(self, triples: Sequence[Triple], comes: bool) -> None:
-        by_object = self._triggers.get(triples[0][1])
+        _, predicate, value = triples[0]
+        by_object = self._triggers.get(predicate)
         if by_object is not None:
-            general = by_object.get(None)
-            if general is None or len(by_object) > 1:
-                for value, alike in parted((t[2], t) for t in triples if t[2] in by_object).items():
-                    self._fire(by_object[value], alike, comes)
-            if general is not None:
-                self._fire(general, triples, comes)
+            if len(triples) == 1 or predicate == rdf.TYPE:
+                if value in by_object:
+                    self._fire(by_object[value], triples, comes)
+            else:
+                for triple in triples:
+                    if triple[2] in by_object:
+                        self._fire(by_object[triple[2]], (triple,), comes)
+            if None in by_object:
+                self._fire(by_object[None], triples, comes)
         if self._anything is not None:
             self._fire(self._anything, triples, comes)
         for node in self._followers:
@@ -166,19 +170,16 @@ class Dispatcher:
     def _fire(self, triggers: _Triggers, triples: Sequence[Triple], comes: bool) -> None:
         if triggers.always:
             self._run(triggers.always, triples, comes)
-        if by_subject := triggers.by_subject:
-            for subject, alike in parted((t[0], t) for t in triples if t[0] in by_subject).items():
-                self._run(by_subject[subject], alike, comes)
-        spo = self._index.spo
-        for property, by_value in triggers.guarded.items():
-            found = list[tuple[Term, Triple]]()
-            for triple in triples:
-                values = spo[triple[0]].get(property, ())
+        if not triggers.by_subject and not triggers.guarded:
+            return
+        for triple in triples:
+            if triple[0] in triggers.by_subject:
+                self._run(triggers.by_subject[triple[0]], (triple,), comes)
+            for property, by_value in triggers.guarded.items():
+                values = self._index.spo[triple[0]].get(property, ())
                 for value in values if len(values) <= len(by_value) else by_value:
                     if value in by_value and value in values:
-                        found.append((value, triple))
-            for value, alike in parted(found).items():
-                self._run(by_value[value], alike, comes)
+                        self._run(by_value[value], (triple,), comes)
 
     def _run(self, concerned: _Concerned, triples: Sequence[Triple], comes: bool) -> None:
         counter = self._load.counter
