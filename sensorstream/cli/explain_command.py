@@ -184,9 +184,7 @@ def _plan(query_file: Path, static: tuple[Path, ...]) -> list[str]:
     from sensorstream.streams.query_planning import check_graphs
 
     background, default = read_background(static), TripleIndex()
-    for triple in background.triples():
-        if triple not in default:
-            default.add(triple)
+    default.add(*background.triples())
     processor = StreamProcessor(default, instant=instant_of, second=SECOND, line=Timeline.DATETIME)
     if query_file.suffix == OVER_TIME:
         ((name, text),) = rules_over_time([query_file])

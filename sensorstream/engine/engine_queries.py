@@ -446,17 +446,13 @@ class LiveQueries:
     def _without(self, delta: Delta) -> Iterator[None]:
         """The knowledge base as it was before a change."""
         index = self._kb.index
-        for triple in delta.added:
-            index.discard(triple)
-        for triple in delta.removed:
-            index.add(triple)
+        index.discard(*delta.added)
+        index.add(*delta.removed)
         try:
             yield
         finally:
-            for triple in delta.removed:
-                index.discard(triple)
-            for triple in delta.added:
-                index.add(triple)
+            index.discard(*delta.removed)
+            index.add(*delta.added)
 
     # -- what it came to --------------------------------------------------------------------
 

@@ -45,13 +45,11 @@ class Changes(Generic[T]):
     def __len__(self) -> int:
         return len(self._notes)
 
-    def added(self, item: T) -> None:
-        if not self._notes.setdefault(item, True):
-            del self._notes[item]
-
-    def removed(self, item: T) -> None:
-        if self._notes.setdefault(item, False):
-            del self._notes[item]
+    def changed(self, items: Iterable[T], comes: bool) -> None:
+        """Note items that have come, or that go."""
+        for item in items:
+            if self._notes.setdefault(item, comes) is not comes:
+                del self._notes[item]
 
     def read(self) -> tuple[list[T], list[T]]:
         """The items that have come, and those that have gone."""
@@ -74,7 +72,7 @@ class KnowledgeChanges(Changes[Quad]):
         super().__init__()
         self._kb = kb
         for triple in kb.match(None, None, None):
-            self._note(triple, 0, kb.marks(triple))
+            self._note((triple,), 0, kb.marks(triple))
         for triple, graphs in kb.in_graphs():
             self._note_graphs(triple, frozenset(), graphs)
         kb.subscribe(self._note)
@@ -84,18 +82,14 @@ class KnowledgeChanges(Changes[Quad]):
         self._kb.unsubscribe(self._note)
         self._kb.graph_listeners.remove(self._note_graphs)
 
-    def _note(self, triple: Triple, old: int, new: int) -> None:
+    def _note(self, triples: Sequence[Triple], old: int, new: int) -> None:
         for marks, graph in _GRAPHS:
-            if new & marks and not old & marks:
-                self.added((triple, graph))
-            elif old & marks and not new & marks:
-                self.removed((triple, graph))
+            if bool(old & marks) is not bool(new & marks):
+                self.changed([(triple, graph) for triple in triples], bool(new & marks))
 
     def _note_graphs(self, triple: Triple, old: frozenset[IRI], new: frozenset[IRI]) -> None:
-        for graph in sorted(new - old):
-            self.added((triple, graph))
-        for graph in sorted(old - new):
-            self.removed((triple, graph))
+        self.changed([(triple, graph) for graph in sorted(new - old)], True)
+        self.changed([(triple, graph) for graph in sorted(old - new)], False)
 
 
 GRAPH_MARKS: Final = {name: marks for marks, name in _GRAPHS if name is not None}
@@ -119,17 +113,13 @@ class NamedGraphs:
             self._kb.subscribe(self._note)
         if marks not in self._followed:
             index = self._followed[marks] = TripleIndex()
-            for triple in self._kb.match(None, None, None):
-                if self._kb.marks(triple) & marks:
-                    index.add(triple)
+            index.add(*(each for each in self._kb.index if self._kb.marks(each) & marks))
         return self._followed[marks]
 
-    def _note(self, triple: Triple, old: int, new: int) -> None:
+    def _note(self, triples: Sequence[Triple], old: int, new: int) -> None:
         for marks, index in self._followed.items():
-            if new & marks and not old & marks:
-                index.add(triple)
-            elif old & marks and not new & marks:
-                index.discard(triple)
+            if bool(old & marks) is not bool(new & marks):
+                (index.add if new & marks else index.discard)(*triples)
 
     def close(self) -> None:
         """Stop following the graphs; a second call does nothing."""

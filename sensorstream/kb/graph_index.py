@@ -6,7 +6,7 @@ never merge indexes, and the union (the default graph of every query) is the ind
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from enum import IntFlag
 from typing import Final, TypeAlias
 
@@ -26,7 +26,7 @@ class Origin(IntFlag):
     """Derived from the static graph only: window changes never affect it."""
 
 
-Listener: TypeAlias = Callable[[Triple, int, int], None]
+Listener: TypeAlias = Callable[[Sequence[Triple], int, int], None]
 GraphListener: TypeAlias = Callable[[Triple, frozenset[IRI], frozenset[IRI]], None]
 _NO_GRAPHS: Final[frozenset[IRI]] = frozenset()
 _WINDOW: Final = int(Origin.WINDOW)
@@ -79,8 +79,12 @@ class KnowledgeBase:
             return self._static.get(triple, _WINDOW) if triple in self.index else 0
         return found
 
+    def fixed(self, triple: Triple) -> int:
+        """Whether the window can never take a triple away."""
+        return self.marks(triple) & _FIXED
+
     def subscribe(self, listener: Listener) -> None:
-        """Call ``listener(triple, old_marks, new_marks)`` at every change of a triple's marks."""
+        """Call ``listener(triples, old_marks, new_marks)`` at every change of triples' marks."""
         self._listeners.append(listener)
 
     def unsubscribe(self, listener: Listener) -> None:
@@ -128,42 +132,55 @@ class KnowledgeBase:
         )
 
     def add(self, origin: Origin, triples: Iterable[Triple]) -> None:
-        self._moved(triples, int(origin), into=True)
+        self._moved(tuple(dict.fromkeys(triples)), int(origin), into=True)
 
     def triples(self, origin: Origin) -> Iterator[Triple]:
         """The triples of one graph; O(knowledge base)."""
-        mark, marks_of = int(origin), self.marks
-        if mark & _WINDOW:
-            return (triple for triple in self.index if marks_of(triple) & mark)
-        marked = {**self._static, **self._marks}
-        return (triple for triple, marks in marked.items() if marks & mark)
+        mark, marked = int(origin), {**self._static, **self._marks}
+        held = self.index if mark & _WINDOW else marked
+        return (triple for triple in held if marked.get(triple, _WINDOW) & mark)
 
-    def _moved(self, triples: Iterable[Triple], mark: int, *, into: bool) -> list[Triple]:
+    def among(self, triples: Iterable[Triple], marks: int) -> dict[Triple, int]:
+        """The marks of those triples that have any of these: not the window's."""
+        known, static = self._marks, self._static
+        found = [(triple, known.get(triple) or static.get(triple, 0)) for triple in triples]
+        return {triple: held for triple, held in found if held & marks}
+
+    def _moved(self, triples: Sequence[Triple], mark: int, *, into: bool) -> Sequence[Triple]:
         """Put triples into a graph, or take them out; returns those that no other graph holds."""
         if mark & _FIXED and not into and self._static:
             self._marks, self._static = {**self._static, **self._marks}, {}
-        marks_of, known, listeners, sizes = self.marks, self._marks, self._listeners, self._sizes
-        change, step = (self.index.add, 1) if into else (self.index.discard, -1)
-        moved, plain, static = [], mark == _WINDOW and not listeners, self._static
+        known, static, listeners, sizes = self._marks, self._static, self._listeners, self._sizes
+        # As most that stream, triples that are in no other graph; that one is the window, only the
+        # index knows.
+        if into:
+            alone = self.index.add(*triples)
+            if mark != _WINDOW:
+                known.update(dict.fromkeys(alone, mark))
+        elif mark == _WINDOW:
+            plain = [each for each in triples if each not in known and each not in static]
+            alone = self.index.discard(*plain)
+        else:
+            alone = self.index.discard(*[each for each in triples if known.get(each) == mark])
+            for triple in alone:
+                del known[triple]
+        step, (old, new) = (1, (0, mark)) if into else (-1, (mark, 0))
+        sizes[mark] += step * len(alone)
+        for listener in listeners if alone else ():
+            listener(alone, old, new)
+        if len(alone) == len(triples):
+            return triples
+        moved = dict.fromkeys(alone)
         for triple in triples:
-            if plain and triple not in known and triple not in static:
-                # As most that stream: only the index knows of it.
-                if change(triple):
-                    sizes[mark] += step
-                    moved.append(triple)
-                continue
-            old = marks_of(triple)
-            if bool(old & mark) is into:
+            old = 0 if triple in moved else self.marks(triple)
+            if not old or bool(old & mark) is into:
                 continue
             new = old ^ mark
             for listener in listeners:
-                listener(triple, old, new)
+                listener((triple,), old, new)
             sizes[mark] += step
-            if new and new != _WINDOW:
-                known[triple] = new
-            if not old or not new:
-                change(triple)
-                moved.append(triple)
-            if not new or new == _WINDOW:
+            if new == _WINDOW:
                 known.pop(triple, None)
-        return moved
+            else:
+                known[triple] = new
+        return [triple for triple in triples if triple in moved]

@@ -126,17 +126,17 @@ class OccurrenceIndex:
             old = latest.get(triple)
             if old is not None:
                 for watcher in watchers:
-                    watcher.removed(triple)
+                    watcher.changed((triple,), False)
             latest[triple] = number
             if old is None:
                 index.add(triple)
             for watcher in watchers:
-                watcher.added(triple)
+                watcher.changed((triple,), True)
             self.replaced = 0 if old is None else old
             for scope in watched:
                 if self.replaced <= scope.low:
                     for watcher in scope.watchers:
-                        watcher.added(triple)
+                        watcher.changed((triple,), True)
         self.replaced = _NEVER
         self.number = number
         self._elements[self._next] = _Stored(element.time, element.end, triples, number)
@@ -332,7 +332,7 @@ class WindowScope:
                 triple = stored.triples[number - before - 1]
                 if latest.get(triple) == number:
                     for watcher in self.watchers:
-                        watcher.removed(triple)
+                        watcher.changed((triple,), False)
                 # Now, not after the loop: joins for the next triple must not find this triple.
                 self.low = number
         self.low = until

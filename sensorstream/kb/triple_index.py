@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, Protocol, TypeAlias, TypeVar
 
+from sensorstream.model import rdf
 from sensorstream.model.terms import IRI, Subject, Term, Triple
 
 A = TypeVar("A")
@@ -14,6 +15,8 @@ Leaf: TypeAlias = tuple[C] | dict[C, None]
 """A set in order of arrival: a 1-tuple if it has one member, as most sets do, else a dict."""
 Index: TypeAlias = dict[A, dict[B, Leaf[C]]]
 _EMPTY: Final[Mapping[Any, Any]] = {}
+_FEW: Final = 24
+"""Triples that come one by one, as to sort them would take longer than it saves."""
 
 
 class _Shared(dict[A, B]):
@@ -23,13 +26,18 @@ class _Shared(dict[A, B]):
 
 
 class Watcher(Protocol):
-    """Sees every change of an index, after a triple was added and before a triple is removed."""
+    """Sees every change of an index, after triples were added and before triples are removed.
 
-    def added(self, triple: Triple) -> None:
-        """See a triple that has just become a member."""
+    Triples of one kind, a property (and class, of ``rdf:type``), come or go together, unless it
+    joins several of them: they are there, all or none, when it looks for solutions with others.
+    """
 
-    def removed(self, triple: Triple) -> None:
-        """See a triple that is about to leave."""
+    @property
+    def joined(self) -> Collection[Term | None]:
+        """The properties (None: any) of which it joins several triples: these come one by one."""
+
+    def changed(self, triples: Sequence[Triple], comes: bool) -> None:
+        """See triples of one kind that have just become members, or are about to leave."""
 
 
 class TripleIndex:
@@ -91,39 +99,67 @@ class TripleIndex:
     def __iter__(self) -> Iterator[Triple]:
         return ((s, p, o) for s, ps in self.spo.items() for p, os in ps.items() for o in os)
 
-    def add(self, triple: Triple) -> bool:
-        """Add a triple; whether it was not in the set."""
-        s, p, o = triple
-        said = self.spo.get(s)
-        if said is None:
-            self.spo[s] = {p: (o,)}
-        elif o in said.get(p, ()):
-            return False
-        else:
-            _put(self.spo, s, p, o)
-        if self._pos is not None:
-            _put(self._pos, p, o, s)
-        if self._osp is not None:
-            _put(self._osp, o, s, p)
-        self._size += 1
-        for watcher in self.watchers:
-            watcher.added(triple)
-        return True
+    def add(self, *triples: Triple) -> list[Triple]:
+        """Add triples; returns those that were not in the set, by kind."""
+        found: list[Triple] = []
+        spo, pos, osp = self.spo, self._pos, self._osp
+        for kind in self._kinds(triples):
+            new = []
+            for triple in kind:
+                s, p, o = triple
+                if s not in spo:
+                    spo[s] = {p: (o,)}
+                elif not _put(spo, s, p, o):
+                    continue
+                if pos is not None:
+                    _put(pos, p, o, s)
+                if osp is not None:
+                    _put(osp, o, s, p)
+                new.append(triple)
+            if new:
+                self._size += len(new)
+                for watcher in self.watchers:
+                    watcher.changed(new, True)
+                found += new
+        return found
 
-    def discard(self, triple: Triple) -> bool:
-        """Remove a triple; whether it was in the set."""
-        s, p, o = triple
-        if o not in self.spo.get(s, _EMPTY).get(p, ()):
-            return False
+    def discard(self, *triples: Triple) -> list[Triple]:
+        """Remove triples, each named once; returns those that were in the set, by kind."""
+        found: list[Triple] = []
+        spo, pos, osp = self.spo, self._pos, self._osp
+        for kind in self._kinds(triples):
+            gone = [each for each in kind if each[2] in spo.get(each[0], _EMPTY).get(each[1], ())]
+            if not gone:
+                continue
+            for watcher in self.watchers:
+                watcher.changed(gone, False)
+            for s, p, o in gone:
+                _take_out(spo, s, p, o)
+                if pos is not None:
+                    _take_out(pos, p, o, s)
+                if osp is not None:
+                    _take_out(osp, o, s, p)
+            self._size -= len(gone)
+            found += gone
+        return found
+
+    def _kinds(self, triples: Sequence[Triple]) -> Iterable[Sequence[Triple]]:
+        """Triples by kind, as watchers see them."""
+        if not self.watchers:
+            return (triples,)
+        if len(triples) < _FEW:
+            return zip(triples)
+        # The parts of a triple that tell its kind, by property.
+        telling: dict[Term | None, slice] = {rdf.TYPE: slice(1, 3)}
         for watcher in self.watchers:
-            watcher.removed(triple)
-        _take_out(self.spo, s, p, o)
-        if self._pos is not None:
-            _take_out(self._pos, p, o, s)
-        if self._osp is not None:
-            _take_out(self._osp, o, s, p)
-        self._size -= 1
-        return True
+            telling |= dict.fromkeys(watcher.joined, slice(3))
+        if None in telling:
+            return zip(triples)
+        usual = slice(1, 2)
+        kinds: dict[Any, list[Triple]] = {}
+        for each in triples:
+            kinds.setdefault(each[telling.get(each[1], usual)], []).append(each)
+        return kinds.values()
 
     def match(
         self, subject: Subject | None, predicate: IRI | None, object_: Term | None
@@ -164,14 +200,17 @@ class TripleIndex:
         return len(self.pos.get(predicate, _EMPTY).get(object_, ()))
 
 
-def _put(index: Index[A, B, C], first: A, second: B, third: C) -> None:
+def _put(index: Index[A, B, C], first: A, second: B, third: C) -> bool:
+    """Whether it was not there."""
     middle = index.get(first)
     if middle is None:
         index[first] = {second: (third,)}
-        return
+        return True
+    last = middle.get(second)
+    if last is not None and third in last:
+        return False
     if type(middle) is _Shared:
         middle = index[first] = dict(middle)
-    last = middle.get(second)
     if last is None:
         middle[second] = (third,)
     elif type(last) is dict:
@@ -179,6 +218,7 @@ def _put(index: Index[A, B, C], first: A, second: B, third: C) -> None:
     else:
         middle[second] = last = dict.fromkeys(last)
         last[third] = None
+    return True
 
 
 def _take_out(index: Index[A, B, C], first: A, second: B, third: C) -> None:
@@ -186,7 +226,7 @@ def _take_out(index: Index[A, B, C], first: A, second: B, third: C) -> None:
     if type(middle) is _Shared:
         middle = index[first] = dict(middle)
     last = middle[second]
-    if isinstance(last, tuple):
+    if type(last) is tuple:
         if len(middle) > 1:
             del middle[second]
         else:

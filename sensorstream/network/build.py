@@ -346,8 +346,7 @@ class _Builder:
         """The ends of a path over some triples, as they are now."""
         index, path = TripleIndex(), plan.path
         assert path is not None
-        for each in triples:
-            index.add(each)
+        index.add(*triples)
         if isinstance(path, OneOrMore) and ways_of_no_length(path.path):
             path = ZeroOrMore(path.path)
         found = Conjunction()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, count
-from typing import Final, TypeAlias
+from typing import ClassVar, Final, TypeAlias
 
 import pyoxigraph as ox
 
@@ -64,15 +64,12 @@ class _Part:
     watchers: list[Watcher]
     others: list[TripleIndex | WindowScope]
 
-    def added(self, triple: Triple) -> None:
-        if not any(triple in each for each in self.others):
-            for watcher in self.watchers:
-                watcher.added(triple)
+    joined: ClassVar = ()
 
-    def removed(self, triple: Triple) -> None:
-        if not any(triple in each for each in self.others):
-            for watcher in self.watchers:
-                watcher.removed(triple)
+    def changed(self, triples: Sequence[Triple], comes: bool) -> None:
+        told = [each for each in triples if not any(each in other for other in self.others)]
+        for watcher in self.watchers if told else ():
+            watcher.changed(told, comes)
 
 
 Copied: TypeAlias = TripleIndex | WindowScope | Merged
@@ -144,6 +141,8 @@ class IndexChanges(Changes[Triple]):
         self._watched = index
         index.read(None, None)
         index.watchers.append(self)
+
+    joined: ClassVar = ()
 
     def close(self) -> None:
         self._watched.watchers.remove(self)

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Protocol, TypeAlias
 
 from sensorstream.kb.triple_index import Index, Watcher
+from sensorstream.model import rdf
 from sensorstream.model.terms import IRI, Subject, Term, Triple
 from sensorstream.network.budget import EngineLoad
 from sensorstream.network.graph_components import prune
 from sensorstream.network.node import Node
 from sensorstream.network.rows import Row
 
-Fire: TypeAlias = Callable[[Subject, IRI, Term, list[Row]], None]
-"""Adds the rows that a triple of the index makes together with the other triples."""
+Fire: TypeAlias = Callable[[Sequence[Triple], list[Row]], None]
+"""Adds the rows that triples of a kind make, each together with those of other kinds."""
 Wake: TypeAlias = Callable[[Node], None]
 
 Guard: TypeAlias = tuple[IRI, Term] | Term
@@ -84,6 +85,8 @@ class Dispatcher:
         self._anything: _Triggers | None = None
         self._keys: dict[Node, set[_Key]] = {}
         self._followers: dict[Node, None] = {}
+        self.joined: dict[Term | None, dict[Node, None]] = {}
+        """The operators of which two patterns may have triples of a kind, by property."""
         index.watchers.append(self)
 
     def subscribe(
@@ -107,6 +110,12 @@ class Dispatcher:
             triggers = by_object.setdefault(object_, _Triggers())
         triggers.at(guard).setdefault(node, []).append(fire)
         keys = self._keys.setdefault(node, set())
+        for other, value, _ in keys:
+            if None in (predicate, other) or (
+                predicate == other
+                and (other != rdf.TYPE or value in (None, object_) or not object_)
+            ):
+                self.joined.setdefault(predicate or other, {})[node] = None
         if (predicate, object_, guard) not in keys:
             keys.add((predicate, object_, guard))
             self._index.read(predicate, object_)
@@ -126,6 +135,8 @@ class Dispatcher:
                 continue
             if self._triggers[predicate][object_].forget(guard, node):
                 prune(self._triggers, predicate, object_)
+        for kind in [kind for kind, joining in self.joined.items() if node in joining]:
+            prune(self.joined, kind, node)
         if node in self._followers:
             del self._followers[node]
             self._index.unread(None, None)
@@ -137,59 +148,40 @@ class Dispatcher:
     def close(self) -> None:
         self._index.watchers.remove(self)
 
-    # Both are called for every change of every watched index: they look up no more than they must.
-
-    def added(self, triple: Triple) -> None:
-        by_object = self._triggers.get(triple[1])
+    def changed(self, triples: Sequence[Triple], comes: bool) -> None:
+        _, predicate, value = triples[0]
+        by_object = self._triggers.get(predicate)
         if by_object is not None:
-            if triple[2] in by_object:
-                self._fire(by_object[triple[2]], triple, True)
+            if len(triples) == 1 or predicate == rdf.TYPE:
+                if value in by_object:
+                    self._fire(by_object[value], triples, comes)
+            else:
+                for triple in triples:
+                    if triple[2] in by_object:
+                        self._fire(by_object[triple[2]], (triple,), comes)
             if None in by_object:
-                self._fire(by_object[None], triple, True)
-        if self._anything is not None or self._followers:
-            self._tell(triple, True)
-
-    def removed(self, triple: Triple) -> None:
-        by_object = self._triggers.get(triple[1])
-        if by_object is not None:
-            if triple[2] in by_object:
-                self._fire(by_object[triple[2]], triple, False)
-            if None in by_object:
-                self._fire(by_object[None], triple, False)
-        if self._anything is not None or self._followers:
-            self._tell(triple, False)
-
-    def _tell(self, triple: Triple, comes: bool) -> None:
-        """Fire and wake the operators that any triple concerns."""
+                self._fire(by_object[None], triples, comes)
         if self._anything is not None:
-            self._fire(self._anything, triple, comes)
+            self._fire(self._anything, triples, comes)
         for node in self._followers:
             if not node.queued:
                 self._wake(node)
 
-    def _fire(self, triggers: _Triggers, triple: Triple, comes: bool) -> None:
+    def _fire(self, triggers: _Triggers, triples: Sequence[Triple], comes: bool) -> None:
         if triggers.always:
-            self._run(triggers.always, triple, comes)
-        if triggers.by_subject and triple[0] in triggers.by_subject:
-            self._run(triggers.by_subject[triple[0]], triple, comes)
-        if not triggers.guarded:
+            self._run(triggers.always, triples, comes)
+        if not triggers.by_subject and not triggers.guarded:
             return
-        said = self._index.spo[triple[0]]
-        for property, by_value in triggers.guarded.items():
-            if property not in said:
-                continue
-            values = said[property]
-            if len(values) <= len(by_value):
-                for value in values:
-                    if value in by_value:
-                        self._run(by_value[value], triple, comes)
-            else:
-                for value in by_value:
-                    if value in values:
-                        self._run(by_value[value], triple, comes)
+        for triple in triples:
+            if triple[0] in triggers.by_subject:
+                self._run(triggers.by_subject[triple[0]], (triple,), comes)
+            for property, by_value in triggers.guarded.items():
+                values = self._index.spo[triple[0]].get(property, ())
+                for value in values if len(values) <= len(by_value) else by_value:
+                    if value in by_value and value in values:
+                        self._run(by_value[value], (triple,), comes)
 
-    def _run(self, concerned: _Concerned, triple: Triple, comes: bool) -> None:
-        subject, predicate, object_ = triple
+    def _run(self, concerned: _Concerned, triples: Sequence[Triple], comes: bool) -> None:
         counter = self._load.counter
         since = 0.0 if counter is None else counter()
         for node, fires in concerned.items():
@@ -198,7 +190,7 @@ class Dispatcher:
             rows = node.added if comes else node.removed
             try:
                 for fire in fires:
-                    fire(subject, predicate, object_, rows)
+                    fire(triples, rows)
             except Exception as error:
                 # The caller changes the index, is not to blame, and has to finish.
                 node.fault = error

@@ -111,10 +111,8 @@ class Reevaluator:
         self, query: ConditionQuery, bindings: Solution, most: int | None
     ) -> list[dict[str, Term]]:
         """The solutions; of more than ``most`` one more."""
-        for triple in [*self._values]:
-            self._values.discard(triple)
-        for triple in given_triples(bindings):
-            self._values.add(triple)
+        self._values.discard(*self._values)
+        self._values.add(*given_triples(bindings))
         steps = 0.0 if self.lifted else self._steps(query, bindings)
         try:
             whole, columns = self._prepared(query, frozenset(bindings))

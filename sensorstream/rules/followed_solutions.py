@@ -53,11 +53,9 @@ class ContinuousCondition:
         """Replace the values; the solutions change when the network settles."""
         if self._values == values:
             return
-        for triple in given_triples(self._values):
-            self._given.discard(triple)
+        self._given.discard(*given_triples(self._values))
         self._values = dict(values)
-        for triple in given_triples(self._values):
-            self._given.add(triple)
+        self._given.add(*given_triples(self._values))
 
     @property
     def holds(self) -> bool:
@@ -216,11 +214,9 @@ class Followed:
     def _enter(self, key: SolutionKey) -> None:
         name = self._names[key] = IRI(f"{GIVEN}:{next(self._numbers)}")
         self._keys[name] = key
-        for triple in key_triples(name, key):
-            self.table.add(triple)
+        self.table.add(*key_triples(name, key))
 
     def _leave(self, key: SolutionKey) -> None:
         name = self._names.pop(key)
         del self._keys[name]
-        for triple in key_triples(name, key):
-            self.table.discard(triple)
+        self.table.discard(*key_triples(name, key))

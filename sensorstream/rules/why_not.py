@@ -412,8 +412,7 @@ class _Reads:
         for name in given:
             pattern = _starting(pattern, name)
         values = TripleIndex()
-        for triple in given_triples(given):
-            values.add(triple)
+        values.add(*given_triples(given))
         place = TripleSource(GIVEN, "the values given")
         sources = replace(self.sources, windows={**self.sources.windows, GIVEN: place})
         root = build(plan(pattern, sources, query.base), Network(), {**self.indexes, place: values})
@@ -490,8 +489,7 @@ def _reads(running: ContinuousQuery, default: TripleIndex) -> _Reads:
     for name, window in zip(defined, running.windows, strict=True):
         shapes[name], windows[name] = window.shape, TripleIndex()
         # The index of the window has only the triples that patterns of queries read.
-        for triple in window.graph:
-            windows[name].add(triple)
+        windows[name].add(*window.graph)
     sources = sources_of(running.query, shapes, {})
     indexes: dict[TripleSource, TripleIndex | WindowScope] = {DEFAULT: default}
     indexes |= {sources.windows[name]: index for name, index in windows.items()}

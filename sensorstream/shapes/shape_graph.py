@@ -61,8 +61,7 @@ class ShapeGraph:
     def __init__(self, triples: Sequence[Triple], texts: Mapping[str, str]) -> None:
         self._texts = texts
         self.index = TripleIndex()
-        for triple in dict.fromkeys(triples):
-            self.index.add(triple)
+        self.index.add(*triples)
 
     def objects(self, node: Term, name: str | IRI) -> list[Term]:
         """The values of a property of a node; a plain name is one of SHACL's."""

@@ -40,10 +40,9 @@ class Background:
                 continue
             index = self.files[file.resolve()] = TripleIndex()
             for triple, graph in _statements(file, len(self.files)):
-                graphs = (self.named.setdefault(graph, TripleIndex()),) if graph else ()
-                for each in (index, *graphs):
-                    if triple not in each:
-                        each.add(triple)
+                index.add(triple)
+                if graph:
+                    self.named.setdefault(graph, TripleIndex()).add(triple)
 
     def triples(self) -> Iterator[Triple]:
         """The triples of all files, file by file; a triple may come several times."""

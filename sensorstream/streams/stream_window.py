@@ -60,9 +60,7 @@ class IndividualContents:
         for subject in self._subjects(element.triples):
             self._times[subject] = element.time
             self._times.move_to_end(subject)
-        for triple in element.triples:
-            if triple[0] in self._times and triple not in self.graph:
-                self.graph.add(triple)
+        self.graph.add(*(triple for triple in element.triples if triple[0] in self._times))
 
     @property
     def empty(self) -> bool:
@@ -86,8 +84,7 @@ class IndividualContents:
 
     def _leave(self) -> None:
         subject, _ = self._times.popitem(last=False)
-        for triple in list(self.graph.match(subject, None, None)):
-            self.graph.discard(triple)
+        self.graph.discard(*self.graph.match(subject, None, None))
 
     def elements(self) -> Iterator[StreamElement]:
         """The events that would make this content again, oldest first."""

@@ -123,7 +123,7 @@ def test_an_emptied_knowledge_base_keeps_no_index_entry() -> None:
 def test_a_listener_hears_every_change_of_marks() -> None:
     kb = KnowledgeBase()
     heard: list[tuple[Triple, int, int]] = []
-    kb.subscribe(lambda triple, old, new: heard.append((triple, old, new)))
+    kb.subscribe(lambda new, *marks: heard.extend((each, *marks) for each in new))
     triple = (A, P, B)
     kb.add(Origin.STATIC, [triple, triple])
     kb.apply(Origin.WINDOW, Delta(0, added=(triple,)))

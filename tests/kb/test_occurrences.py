@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -21,14 +23,13 @@ class Follower:
     scope: WindowScope
     content: set[Triple] = field(default_factory=set)
 
-    def added(self, triple: Triple) -> None:
-        assert triple in self.scope
-        assert triple not in self.content
-        self.content.add(triple)
+    joined: ClassVar = ()
 
-    def removed(self, triple: Triple) -> None:
-        assert triple in self.scope
-        self.content.remove(triple)
+    def changed(self, triples: Sequence[Triple], comes: bool) -> None:
+        for triple in triples:
+            assert triple in self.scope
+            assert (triple in self.content) is not comes
+        (self.content.update if comes else self.content.difference_update)(triples)
 
 
 @settings(max_examples=100)

@@ -28,7 +28,7 @@ def index(fired: list[str]) -> TripleIndex:
     dispatcher = Dispatcher(index, lambda node: None, EngineLoad(NO_LIMITS))
 
     def named(name: str) -> Any:
-        return lambda s, p, o, out: fired.append(name)
+        return lambda triples, out: fired.append(name)
 
     for name, guard in (("one", (BY, ONE)), ("other", (BY, OTHER)), ("all", None)):
         dispatcher.subscribe(
@@ -86,7 +86,7 @@ def test_what_is_forgotten_fires_no_more() -> None:
     node, kept = (ConstantOperator(ConstantPlan((name,), ())) for name in "xy")
     for each in (node, kept):
         for guard in ((BY, ONE), None):
-            dispatcher.subscribe(each, P, None, lambda s, p, o, out: fired.append(p), guard)
+            dispatcher.subscribe(each, P, None, lambda triples, out: fired.append(P), guard)
     dispatcher.forget(node)
     index.add((S, BY, ONE))
     index.add((S, P, V))

@@ -6,7 +6,7 @@ of the changes in the knowledge base beside it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Final, TypeAlias
 
 from sensorstream.engine.engine import Engine
@@ -79,5 +79,6 @@ class EngineTrial:
         inferred, revoked = new(_INFERRED, before, now), new(_INFERRED, now, before)
         return TrialTrace(outcome, made, asserted, withdrawn, inferred, revoked)
 
-    def _note(self, triple: Triple, old: int, _new: int) -> None:
-        self._before.setdefault(triple, old)
+    def _note(self, triples: Sequence[Triple], old: int, _new: int) -> None:
+        for triple in triples:
+            self._before.setdefault(triple, old)

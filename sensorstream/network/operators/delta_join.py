@@ -1,6 +1,6 @@
 """Basic graph patterns with filters, as delta joins compiled to Python.
 
-Each pattern has a function, fired by every triple that fits it: it walks the other patterns through
+Each pattern has a function, fired by the triples that fit it: it walks the other patterns through
 the indexes, cheapest first. The indexes serve as memory. Each solution is found once: a triple that
 fits several patterns of a solution counts at the first.
 """
@@ -169,15 +169,16 @@ class JoinWriter:
             self._given["N"] = numbers
 
     def trigger(self, place: int) -> Callable[..., None]:
-        """The function ``fire(s, p, o, out)`` of one pattern."""
+        """The function ``fire(triples, out)`` of one pattern."""
         pattern = self._patterns[place]
+        self._open("for s, p, o in triples:")
         for end, given in zip(pattern.ends, ("s", "p", "o"), strict=True):
-            self._agree(end, given)
+            self._agree(end, given, "continue")
         if self._numbered:
             self._number("s, p, o")
         self._run_tests()
         self._walk([p for at, p in enumerate(self._patterns) if at != place], place)
-        return self._finish("s, p, o, out")
+        return self._finish("triples, out")
 
     def scan(self) -> Callable[[list[Row]], None]:
         """The function ``scan(out)`` that finds all solutions."""
@@ -254,9 +255,9 @@ class JoinWriter:
             return
         # A variable occurs twice: the second place is compared with the first.
         self._open(f"for x, n in {self._counted(source)}.items():")
-        self._agree(outer, "x", give_up=False)
+        self._agree(outer, "x")
         self._open(f"for y in {self._counted('n')}:")
-        self._agree(inner, "y", give_up=False)
+        self._agree(inner, "y")
 
     def _counted(self, source: str) -> str:
         """Count the members of a loop, and return the name of what it goes over.
@@ -273,7 +274,7 @@ class JoinWriter:
         self._bind(end)
         return self._names[end.name]
 
-    def _agree(self, end: End, given: str, give_up: bool = True) -> None:
+    def _agree(self, end: End, given: str, give_up: str = "") -> None:
         """Bind an end to a given value, or compare both."""
         known = self._known(end)
         if known is None:
@@ -281,7 +282,7 @@ class JoinWriter:
             self._bind(end)
             self._line(f"{self._names[end.name]} = {given}")
         elif give_up:
-            self._line(f"if {known} != {given}: return")
+            self._line(f"if {known} != {given}: {give_up}")
         else:
             self._open(f"if {known} == {given}:")
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 from sensorstream.kb.graph_index import KnowledgeBase, Origin
 from sensorstream.model.events import Delta
@@ -16,8 +16,8 @@ class Derived:
     A triple is in it as long as at least one stratum derives it. The marks of the other graphs show
     whether the same triple is also asserted; triples of the graphs ``known``, which never change,
     are not written. ``bereft`` is called with a derived triple that has lost an assertion, or a
-    stratum, and may now be supported only by itself; ``held`` with each triple that is about to
-    come, or has one more reason.
+    stratum, and may now be supported only by itself; ``held`` with triples that come, or have
+    one more reason.
     """
 
     def __init__(
@@ -29,7 +29,7 @@ class Derived:
     ) -> None:
         self.time: Instant = 0
         self.kb = kb
-        self.held: Callable[[Triple], None] | None = None
+        self.held: Callable[[Sequence[Triple]], None] | None = None
         self._origin = origin
         self._known = int(known)
         self._mark = int(origin)
@@ -42,37 +42,30 @@ class Derived:
 
     def add(self, triples: Iterable[Triple]) -> None:
         """Add triples that a stratum derives now, and did not before."""
-        marks_of, mark, known = self.kb.marks, self._mark, self._known
-        new = []
-        for triple in triples:
-            marks = marks_of(triple)
+        triples, mark = tuple(triples), self._mark
+        marked = self.kb.among(triples, mark | self._known)
+        for triple, marks in marked.items():
             if marks & mark:
                 self._also[triple] = self._also.get(triple, 0) + 1
-                if triple[1] in self._followed:
-                    self._followed[triple[1]][triple] = None
+                self.touch((triple,))
                 if self.held is not None:
-                    self.held(triple)
-            elif not marks & known:
-                new.append(triple)
-        self.kb.apply(self._origin, Delta(self.time, added=tuple(new)))
-        self._weigh(new, 1)
+                    self.held((triple,))
+        if marked:
+            triples = tuple([triple for triple in triples if triple not in marked])
+        self.kb.apply(self._origin, Delta(self.time, added=triples))
+        self._weigh(triples, 1)
 
     def remove(self, triples: Iterable[Triple]) -> Iterable[Triple]:
         """Remove triples that a stratum derives no longer; no others go along: returns ()."""
-        gone = []
-        for triple in triples:
-            others = self._also.get(triple, 0)
-            if self.kb.marks(triple) & self._known:
-                continue
-            if not others:
-                gone.append(triple)
-                continue
-            if others == 1:
-                del self._also[triple]
-            else:
-                self._also[triple] = others - 1
+        triples, also = tuple(triples), self._also
+        known = self.kb.among(triples, self._known)
+        gone = tuple([each for each in triples if each not in also and each not in known])
+        for triple in [each for each in triples if each in also and each not in known]:
+            also[triple] -= 1
+            if not also[triple]:
+                del also[triple]
             self._bereft(triple)
-        self.kb.apply(self._origin, Delta(self.time, removed=tuple(gone)))
+        self.kb.apply(self._origin, Delta(self.time, removed=gone))
         self._weigh(gone, -1)
         return ()
 
@@ -124,10 +117,10 @@ class Derived:
     def close(self) -> None:
         self.kb.unsubscribe(self._marked)
 
-    def _marked(self, triple: Triple, old: int, new: int) -> None:
-        if triple[1] in self._followed:
-            self._followed[triple[1]][triple] = None
+    def _marked(self, triples: Sequence[Triple], old: int, new: int) -> None:
+        self.touch(triples)
         if new == self._mark and old & new:
-            self._bereft(triple)
+            for triple in triples:
+                self._bereft(triple)
         elif self.held is not None and new > old:
-            self.held(triple)
+            self.held(triples)

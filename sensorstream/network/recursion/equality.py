@@ -116,10 +116,8 @@ class UnitWriter:
         copies: list[Triple] = [(s, p, value) for value in values for s, p, _ in part]
         return chain(copies, self._concluded(copies))
 
-    def _concluded(self, triples: Iterable[Triple]) -> Iterator[Triple]:
-        if self._linear is None:
-            return iter(())
-        return chain.from_iterable(map(self._linear.conclusions, triples))
+    def _concluded(self, triples: Iterable[Triple]) -> Iterable[Triple]:
+        return () if self._linear is None else self._linear.conclusions(*triples)
 
     def _take(self, triples: int) -> None:
         try:
@@ -191,16 +189,15 @@ class Equality:
 
     # -- from outside the stratum ---------------------------------------------------------------
 
-    def held(self, triple: Triple) -> None:
-        """Note a triple that is about to come from outside, or has one more reason there."""
-        subject, predicate, object_ = triple
+    def held(self, triples: Sequence[Triple]) -> None:
+        """Note triples that come from outside, or have one more reason there."""
         at = self._clusters.at
-        if self._writer.at_work:
-            return
-        if (predicate == owl.SAME_AS and subject != object_) or (
-            at and (subject in at or object_ in at or predicate in at)
-        ):
-            self._come[triple] = None
+        for triple in () if self._writer.at_work else triples:
+            subject, predicate, object_ = triple
+            if (predicate == owl.SAME_AS and subject != object_) or (
+                at and (subject in at or object_ in at or predicate in at)
+            ):
+                self._come[triple] = None
 
     @property
     def size(self) -> int:

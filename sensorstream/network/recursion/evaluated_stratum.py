@@ -266,10 +266,9 @@ def _writer(
 
 
 def _with_conclusions(template: TriplesOf, linear: FlatClosure) -> TriplesOf:
-    def triples(rows: Iterable[Row]) -> Iterator[Triple]:
-        for triple in template(rows):
-            yield triple
-            yield from linear.conclusions(triple)
+    def triples(rows: Iterable[Row]) -> Iterable[Triple]:
+        made = tuple(template(rows))
+        return chain(made, linear.conclusions(*made))
 
     return triples
 

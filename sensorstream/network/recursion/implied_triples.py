@@ -14,11 +14,13 @@ _STATIC: Final = int(Origin.STATIC | Origin.STATIC_INFERRED)
 
 def unknown(kb: KnowledgeBase, delta: Delta) -> Delta:
     """A change of conclusions without those that the static graphs hold."""
-    marks = kb.marks
+    known = kb.among((*delta.added, *delta.removed), _STATIC)
+    if not known:
+        return delta
     return Delta(
         delta.time,
-        tuple([triple for triple in delta.added if not marks(triple) & _STATIC]),
-        tuple([triple for triple in delta.removed if not marks(triple) & _STATIC]),
+        tuple([triple for triple in delta.added if triple not in known]),
+        tuple([triple for triple in delta.removed if triple not in known]),
     )
 
 
@@ -41,7 +43,7 @@ class Implied:
         new: list[Triple] = []
         for each in conclusions(*delta.added):
             counts[each] = count = counts.get(each, 0) + 1
-            if each in gone:
+            if gone and each in gone:
                 del gone[each]
             elif count == 1:
                 new.append(each)

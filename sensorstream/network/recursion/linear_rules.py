@@ -213,8 +213,9 @@ class FlatClosure:
                 make = self._met(triple)
             if not isinstance(make, list):
                 found += make(subject, predicate, object_)
-            elif make:
-                found += [(subject, p, o) for p, o in make]
+            else:
+                for property, value in make:
+                    found.append((subject, property, value))
         return found
 
     def steps(self) -> Iterator[tuple[TriplePattern, tuple[TriplePattern, ...]]]:

@@ -125,12 +125,7 @@ class Links:
             return False
         for triple in self._touched:
             is_link = self._is_link(triple)
-            if is_link == (triple in self.index):
-                continue
-            if is_link:
-                self.index.add(triple)
-            else:
-                self.index.discard(triple)
+            (self.index.add if is_link else self.index.discard)(triple)
         self._touched.clear()
         return True
 

@@ -167,7 +167,6 @@ _MOST_OF_A_PART: Final = 2_000
 _MOST_LEAVES: Final = 40
 """A derivation from more statements is told as it was found."""
 _ASSERTED: Final = Origin.STATIC | Origin.WINDOW
-_OF_STATIC: Final = Origin.STATIC | Origin.STATIC_INFERRED
 
 
 @frozen
@@ -199,7 +198,7 @@ def derivation(
     """
 
     def is_of_static(each: Triple) -> bool:
-        return each in facts or bool(kb.marks(each) & _OF_STATIC)
+        return each in facts or bool(kb.fixed(each))
 
     def is_asserted(each: Triple) -> bool:
         marks = kb.marks(each)

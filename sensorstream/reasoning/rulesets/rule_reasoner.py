@@ -75,7 +75,6 @@ def contradiction_text(subject: Term, text: Term) -> str:
 
 _LOG = logging.getLogger(__name__)
 _KNOWN: Final = Origin.STATIC | Origin.STATIC_INFERRED
-_STATIC: Final = int(_KNOWN)
 _MANY: Final = 1000
 """Lost triples from which on it may be quicker to derive a window anew."""
 
@@ -182,9 +181,7 @@ class RuleReasoner(Limited):
         for subject, _, text in kb.match(None, CONTRADICTION, None):
             told = contradiction_text(subject, text)
             raise OntologyError(f"the ontology contradicts itself: {told}")
-        self._special = Specialisation(
-            self.rule_set.rules, kb.index, lambda triple: kb.marks(triple) & _STATIC
-        )
+        self._special = Specialisation(self.rule_set.rules, kb.index, kb.fixed)
         self._kb = kb
         self._run = self._begun(kb, self._special.rules, special=True)
         if self._all_last:
@@ -278,11 +275,7 @@ class RuleReasoner(Limited):
     def _is_foreign(self, kb: KnowledgeBase, triple: Triple) -> bool:
         """Whether a triple of the schema makes other rules."""
         assert self._special is not None
-
-        def is_static(triple: Triple) -> int:
-            return kb.marks(triple) & _STATIC
-
-        return not is_static(triple) and self._special.is_outdated(triple, kb.index, is_static)
+        return not kb.fixed(triple) and self._special.is_outdated(triple, kb.index, kb.fixed)
 
     def _check(self, kb: KnowledgeBase, change: Delta) -> None:
         for triple in change.added:
@@ -321,7 +314,7 @@ class _Run:
         equality, rest = apart(rules)
         linear, others = parted(rest)
         self.at_work = AtWork(len(linear) + len(tables), len(others))
-        self.closure = FlatClosure(linear, tables, lambda triple: kb.marks(triple) & _STATIC)
+        self.closure = FlatClosure(linear, tables, kb.fixed)
         self._implied = Implied(self.closure.conclusions)
         self._into = Origin.STATIC_INFERRED if of_static else Origin.INFERRED
         self._program: DerivationProgram | None = None
@@ -356,17 +349,16 @@ class _Run:
         if self._program is None:
             return Delta(time)
         change = self._program.settle(time)
-        _check_faults(self._program)
+        for name, error in self._program.faults.items():
+            raise InternalFault(f"rule {name}: {error}")
         return change
 
     def _not_closed(self) -> Iterator[Triple]:
         """Static triples from which something follows that the static graphs do not hold."""
-        marks = self._kb.marks
-        for triple in self._kb.index:
-            if marks(triple) & _STATIC:
-                conclusions = self.closure.conclusions(triple)
-                if not all(marks(each) & _STATIC for each in conclusions):
-                    yield triple
+        fixed = self._kb.fixed
+        for triple in filter(fixed, self._kb.index):
+            if not all(map(fixed, self.closure.conclusions(triple))):
+                yield triple
 
     def is_stale(self, rules: Sequence[DerivationRule]) -> bool:
         """Whether there are other lists now."""
@@ -391,8 +383,3 @@ def _loses_most(kb: KnowledgeBase, delta: Delta) -> bool:
 def _whole(rules: Sequence[DerivationRule], kb: KnowledgeBase) -> list[DerivationRule]:
     """The rules as they are, for the lists that a knowledge base holds."""
     return numbered(unrolled(rules, kb.index))
-
-
-def _check_faults(program: DerivationProgram) -> None:
-    for name, error in program.faults.items():
-        raise InternalFault(f"rule {name}: {error}")

@@ -137,7 +137,7 @@ def test_a_name_that_leaves_takes_its_own_triples_along_and_no_others() -> None:
     world = World(EQUALITY)
     toggle(world, *chain(10), (iri("n0"), iri("p"), iri("x")))
     marked: list[Triple] = []
-    world.kb.subscribe(lambda triple, old, new: marked.append(triple))
+    world.kb.subscribe(lambda triples, old, new: marked.extend(triples))
     last = chain(10)[-1]
     removed = toggle(world, last).removed
     assert len(removed) == 20
@@ -152,6 +152,6 @@ def test_an_observation_that_another_one_replaces_alters_nothing_else() -> None:
     one, other = ((iri(name), iri("saw"), iri("x")) for name in "ab")
     toggle(world, one)
     marked: list[Triple] = []
-    world.kb.subscribe(lambda triple, old, new: marked.append(triple))
+    world.kb.subscribe(lambda triples, old, new: marked.extend(triples))
     assert toggle(world, one, other) == Delta(3)
     assert sorted(marked) == sorted([one, other])

@@ -58,7 +58,7 @@ def test_in_a_chain_nothing_goes_only_to_come_back() -> None:
     world = World([TRANSITIVE])
     toggle(world, *ring(20)[:-1])
     marked: list[Triple] = []
-    world.kb.subscribe(lambda triple, old, new: marked.append(triple))
+    world.kb.subscribe(lambda triples, old, new: marked.extend(triples))
     removed = toggle(world, "n9 p n10").removed
     assert len(removed) == 10 * 10 - 1
     assert sorted(marked) == sorted([*removed, fact("n9 p n10")])

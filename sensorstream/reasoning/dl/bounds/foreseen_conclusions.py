@@ -104,9 +104,7 @@ class Certain:
     def closure(self, facts: list[Triple]) -> set[Triple]:
         """The facts with all conclusions of the clauses from them."""
         index = TripleIndex()
-        ahead = list(dict.fromkeys(facts))
-        for fact in ahead:
-            index.add(fact)
+        ahead = index.add(*facts)
         while ahead:
             fact = ahead.pop()
             for clause, first in self._found.meeting(TriplesRead(fact[1], fact[2])):
@@ -115,9 +113,8 @@ class Certain:
                 for row in [] if given is None else list(solutions(rest, index, given)):
                     for triple in clause.heads[0].triples:
                         made = filled_triple(triple, row)
-                        if not isinstance(made[0], Literal) and made not in index:
-                            index.add(made)
-                            ahead.append(made)
+                        if not isinstance(made[0], Literal):
+                            ahead += index.add(made)
         return set(index)
 
 

@@ -261,10 +261,10 @@ class RuleWriter(JoinWriter):
 
     def _give(self, triple: TriplePattern) -> None:
         """Make the ends of a triple the arguments."""
-        self._agree(_end(triple.subject), "s")
+        self._agree(_end(triple.subject), "s", "return")
         # The function was found by the class of the triple.
         if triple.predicate != rdf.TYPE or isinstance(triple.object, Variable):
-            self._agree(_end(triple.object), "o")
+            self._agree(_end(triple.object), "o", "return")
 
     def _made(self, ahead: list[Pattern], trigger: int | None = None) -> Find:
         self._run_tests()
