@@ -13,19 +13,15 @@ from sensorstream.model import rdf
 from sensorstream.model.schema import Schema, shortened, similar
 from sensorstream.model.terms import IRI
 from sensorstream.model.vocabulary import OWL, RDF, RDFS
-from sensorstream.model.xsd import XSD
+from sensorstream.model.xsd import DATATYPES, XSD
 from sensorstream.sparql.walk import nodes
 
 _BUILT_IN: Final = (RDF, RDFS, OWL)
 # RDF 1.1 Concepts, section 5.1, and two newer datatypes of XSD 1.1.
-XSD_TYPES: Final = (
-    *("string", "boolean", "decimal", "integer", "double", "float", "date", "time"),
-    *("dateTime", "dateTimeStamp", "gYear", "gMonth", "gDay", "gYearMonth", "gMonthDay"),
-    *("duration", "yearMonthDuration", "dayTimeDuration", "byte", "short", "int", "long"),
-    *("unsignedByte", "unsignedShort", "unsignedInt", "unsignedLong", "positiveInteger"),
-    *("nonNegativeInteger", "negativeInteger", "nonPositiveInteger", "hexBinary"),
-    *("base64Binary", "anyURI", "language", "normalizedString", "token", "NMTOKEN", "Name"),
-    *("NCName",),
+XSD_TYPES: Final = tuple(
+    each.removeprefix(XSD)
+    for each in DATATYPES
+    if each.startswith(XSD) and each.removeprefix(XSD) not in ("ID", "IDREF", "ENTITY")
 )
 
 

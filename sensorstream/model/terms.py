@@ -169,7 +169,7 @@ def literal(lexical: str, datatype: str = xsd.STRING, language: str | None = Non
     if language is not None and not _LANGUAGE.match(language):
         raise TermError(f"'{language}' is not a language tag: expected a form such as en or en-GB")
     made = Literal(lexical, datatype, language)
-    made._value = xsd.parse_strictly(lexical, made.datatype)  # noqa: SLF001
+    made._value = xsd.parse(lexical, made.datatype, strictly=True)  # noqa: SLF001
     return made
 
 

@@ -288,39 +288,24 @@ class XsdDatatype:
     holds: Callable[[Any], bool] | None = None
 
 
-def parse(lexical: str, datatype: str) -> Value:
+def parse(lexical: str, datatype: str, *, strictly: bool = False) -> Value:
     """The Python value of a lexical form; a datatype that is not known here keeps its text.
+    ``strictly``: datatypes whose values are texts check them, too.
 
     Raises:
         TermError: the form is not in the datatype's lexical space.
     """
     found = DATATYPES.get(datatype)
-    if found is None or found.read is None or found.form is None:
+    if found is None or found.form is None or not (strictly or found.read):
         if datatype in (GEO_WKT, GEO_JSON) and has_geometry():
             return read_geometry(lexical, is_json=datatype == GEO_JSON)
         return lexical
-    match = found.form(lexical.strip())
-    value = None if match is None else found.read(match)
+    match = found.form(lexical.strip() if found.read else lexical)
+    value = match and (found.read(match) if found.read else lexical)
     if value is None:
-        raise _refusal(lexical, found)
+        name = datatype.removeprefix(XSD)
+        raise TermError(f"'{lexical}' is not an xsd:{name}: expected {found.expected}")
     return value
-
-
-def parse_strictly(lexical: str, datatype: str) -> Value:
-    """The Python value, where the form of a text is checked, too: ``xsd:NCName`` has no spaces.
-
-    Raises:
-        TermError: the form is not in the datatype's lexical space.
-    """
-    found = DATATYPES.get(datatype)
-    if found is not None and found.read is None and found.form and not found.form(lexical):
-        raise _refusal(lexical, found)
-    return parse(lexical, datatype)
-
-
-def _refusal(lexical: str, datatype: XsdDatatype) -> TermError:
-    name = datatype.name.removeprefix(XSD)
-    return TermError(f"'{lexical}' is not an xsd:{name}: expected {datatype.expected}")
 
 
 def parse_duration(text: str) -> timedelta:
@@ -484,6 +469,7 @@ DATATYPES: Final[Mapping[str, XsdDatatype]] = {
         _text("string", "(?s:.*)", "a text"),
         _text("normalizedString", r"[^\t\n\r]*", "a text without tabs and line breaks"),
         _text("token", r"(?:[^\t\n\r ]+(?: [^\t\n\r ]+)*)?", "words, with one space between two"),
+        _text("anyURI", "(?s:.*)", "a text", ANY_URI),
         _text("language", "[a-zA-Z]{1,8}(?:-[a-zA-Z0-9]{1,8})*", "e.g. en-GB"),
         _text("NMTOKEN", f"[:{_LATER}]+", "e.g. room-7"),
         _text("Name", f"[:{_FIRST}][:{_LATER}]*", "e.g. room-7"),

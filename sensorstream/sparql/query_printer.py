@@ -26,7 +26,6 @@ from sensorstream.sparql.algebra import (
     PatternTerm,
     Query,
     TriplePattern,
-    Update,
     Variable,
 )
 from sensorstream.sparql.walk import patterns_in, replaced
@@ -484,11 +483,6 @@ def report_text(report: algebra.ReportClause) -> str:
             return "REPORT EVERY INSTANT"
         case _:
             return f"REPORT ON {report.kind.value}"
-
-
-def update_text(update: Update) -> str:
-    """The text of a request, over several lines."""
-    return " ;\n".join(map(operation_text, update.operations)) + "\n"
 
 
 def operation_text(operation: Operation) -> str:

@@ -97,29 +97,20 @@ def test_the_metrics_tell_statements_of_the_window_from_those_of_the_ontology(
     assert view.statements > 0
 
 
-def test_a_checkpoint_that_is_lost_costs_only_time(
-    settings: Settings, open_application: Open
+@pytest.mark.parametrize("all_effects", [False, True])
+def test_a_checkpoint_and_effects_that_are_lost_are_made_again_from_the_journal(
+    settings: Settings, open_application: Open, all_effects: bool
 ) -> None:
-    application = open_application(settings)
-    send(application, *tracker_messages(25))
-    window, history = application.window_view(100), in_history(application)
-    application.close()
-    execute(settings.history.url, "delete from store.checkpoints")
-    again = open_application(settings)
-    assert again.window_view(100) == window
-    assert in_history(again) == history
-
-
-def test_effects_that_were_lost_are_made_again_from_the_journal(
-    settings: Settings, open_application: Open
-) -> None:
-    """As after a crash of the machine: the journal is on disk, the last effects are not."""
+    """All: as after a crash of the machine, the journal is on disk, the last effects are not."""
     application = open_application(settings)
     send(application, *tracker_messages(25))
     window, history = application.window_view(100), in_history(application)
     alerts = [each.alert for each in application.reader.alerts_before(100)]
     application.close()
-    forget_effects(settings.history.url, "incidents")
+    if all_effects:
+        forget_effects(settings.history.url, "incidents")
+    else:
+        execute(settings.history.url, "delete from store.checkpoints")
     again = open_application(settings)
     assert again.window_view(100) == window
     assert in_history(again) == history

@@ -70,9 +70,11 @@ def test_only_what_a_webhook_asks_for_is_stored(
     assert {webhook for webhook, _, _ in kept} == {webhook.id}
 
 
-def test_reports_of_messages_that_are_processed_again_are_not_queued_again(
-    settings: Settings, open_application: Open
+@pytest.mark.parametrize("lost", [False, True])
+def test_reports_of_messages_that_are_processed_again_are_queued_once_under_the_same_ids(
+    settings: Settings, open_application: Open, lost: bool
 ) -> None:
+    """Lost: as after a crash of the machine, the journal is on disk, the last effects are not."""
     application = open_application(settings)
     application.webhooks.register(WebhookDefinition(NOBODY, queries=("humans",)))
     application.queries.register(HUMANS, "humans")
@@ -82,29 +84,16 @@ def test_reports_of_messages_that_are_processed_again_are_not_queued_again(
     reports = told(application, "humans")
     application.close()
     before = outbox(settings.history.url)
-    execute(settings.history.url, "delete from store.checkpoints")
+    if lost:
+        forget_effects(settings.history.url, "events", "incidents")
+    else:
+        execute(settings.history.url, "delete from store.checkpoints")
     again = open_application(settings)
     assert told(again, "humans") == reports
     assert outbox(settings.history.url) == before
     send(again, 1, 13)
     eventually(lambda: told(again, "humans") == ids_in_outbox(settings.history.url))
     again.close()
-
-
-def test_reports_that_were_lost_are_queued_again_under_the_same_ids(
-    settings: Settings, open_application: Open
-) -> None:
-    """As after a crash of the machine: the journal is on disk, the last effects are not."""
-    application = open_application(settings)
-    application.webhooks.register(WebhookDefinition(NOBODY, queries=("humans",)))
-    application.queries.register(HUMANS, "humans")
-    send(application, 12, 1)
-    application.close()
-    before = outbox(settings.history.url)
-    forget_effects(settings.history.url, "events", "incidents")
-    assert before
-    open_application(settings).close()
-    assert outbox(settings.history.url) == before
 
 
 @pytest.mark.parametrize("name", ["", "a\nb", "nul \x00", "x" * 2001])

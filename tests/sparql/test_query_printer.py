@@ -7,8 +7,9 @@ from hypothesis import given, settings
 from sensorstream.model.terms import IRI
 from sensorstream.sparql.algebra import Comparison, Filter, Project, Query, Select, Update, Variable
 from sensorstream.sparql.query_parser import parse_query, parse_update
-from sensorstream.sparql.query_printer import query_text, update_text
+from sensorstream.sparql.query_printer import query_text
 from tests.sparql.strategies import queries, updates
+from tests.w3c.checks import printed
 
 SLOW = settings(max_examples=60, deadline=None)
 
@@ -22,7 +23,7 @@ def test_a_query_that_is_printed_and_read_means_the_same(query: Query) -> None:
 @SLOW
 @given(updates())
 def test_an_update_that_is_printed_and_read_means_the_same(update: Update) -> None:
-    assert parse_update(update_text(update)) == update
+    assert parse_update(printed(update)) == update
 
 
 def test_several_filters_of_a_group_are_one_condition_of_having() -> None:

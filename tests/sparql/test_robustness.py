@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from sensorstream.errors import QueryError
 from sensorstream.sparql.query_parser import parse_query, parse_update
-from sensorstream.sparql.query_printer import query_text, update_text
+from sensorstream.sparql.query_printer import query_text
+from tests.w3c.checks import printed
 
 _Meaning = TypeVar("_Meaning")
 
@@ -62,7 +63,7 @@ def test_a_broken_update_is_refused_with_a_place_or_means_something(text: str) -
         assert found.position is not None
         assert found.position.line <= text.count("\n") + 1
     else:
-        assert parse_update(update_text(found)) == found
+        assert parse_update(printed(found)) == found
 
 
 def test_the_unbroken_texts_are_read() -> None:

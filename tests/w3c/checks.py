@@ -8,7 +8,7 @@ from __future__ import annotations
 from sensorstream.errors import QueryError
 from sensorstream.sparql.algebra import OrderBy, Query, Update
 from sensorstream.sparql.query_parser import parse_query, parse_update
-from sensorstream.sparql.query_printer import query_text, update_text
+from sensorstream.sparql.query_printer import operation_text, query_text
 from sensorstream.sparql.walk import nodes
 from tests.w3c.deviations import DEVIATIONS
 from tests.w3c.manifests import Case, QueryCase, SyntaxCase, UpdateCase
@@ -34,7 +34,9 @@ def read(case: Case, *, update: bool) -> Query | Update:
 
 def printed(meaning: Query | Update) -> str:
     """The text of a query or update."""
-    return query_text(meaning) if isinstance(meaning, Query) else update_text(meaning)
+    if isinstance(meaning, Query):
+        return query_text(meaning)
+    return " ;\n".join(map(operation_text, meaning.operations))
 
 
 def _syntax_fault(case: SyntaxCase) -> str | None:
@@ -85,7 +87,7 @@ def _update_fault(case: UpdateCase) -> str | None:
     wrong = _printing_fault(update)
     if wrong is not None:
         return wrong
-    found, wanted = after(case, update_text(update)), store_of(case.after)
+    found, wanted = after(case, printed(update)), store_of(case.after)
     if equal_datasets(found, wanted):
         return None
-    return f"the data are {found}, not {wanted}:\n{update_text(update)}"
+    return f"the data are {found}, not {wanted}:\n{printed(update)}"

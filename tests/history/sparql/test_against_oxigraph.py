@@ -17,9 +17,9 @@ data_sets = st.lists(st.tuples(triples, st.sampled_from((None, None, None, *GRAP
 
 
 def both_answers(
-    world: World, data: list[tuple[Triple, IRI | None]], pattern: Pattern
+    world: Any, data: list[tuple[Triple, IRI | None]], pattern: Pattern
 ) -> tuple[dict[Any, int], dict[Any, int]]:
-    """The solutions with their numbers: of the history, and of Oxigraph."""
+    """The solutions with their numbers: of a world, of history or archive, and of Oxigraph."""
     project = selected(pattern)
     oracle = Oracle()
     graphs: dict[IRI | None, list[Triple]] = {None: [], **{name: [] for name in GRAPHS}}
