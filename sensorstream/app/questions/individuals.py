@@ -11,7 +11,7 @@ from sensorstream.app.deployment_handle import Handle
 from sensorstream.app.questions.mirrored_window import EngineView
 from sensorstream.errors import QueryError, UnknownIndividual
 from sensorstream.history.asked_records import Latest
-from sensorstream.kb.graph_index import Origin
+from sensorstream.kb.graph_index import KnowledgeBase, Origin
 from sensorstream.model import rdf
 from sensorstream.model.events import Provenance
 from sensorstream.model.frozen import frozen
@@ -78,11 +78,7 @@ def view_window(
         individuals=tuple(
             IndividualView(
                 name=each.name,
-                types=tuple(
-                    str(value)
-                    for _, _, value in kb.match(each.name, rdf.TYPE, None)
-                    if isinstance(value, IRI)
-                ),
+                types=_types(kb, each.name),
                 entered=each.entered,
                 time=each.time,
                 statements=len(each.statements),
@@ -90,6 +86,14 @@ def view_window(
             )
             for each in first[offset:]
         ),
+    )
+
+
+def _types(kb: KnowledgeBase, name: Subject) -> tuple[str, ...]:
+    """The classes of an individual: those that messages say first, then by name."""
+    found = [each for each in kb.match(name, rdf.TYPE, None) if isinstance(each[2], IRI)]
+    return tuple(
+        str(o) for *_, o in sorted(found, key=lambda t: (Origin.WINDOW not in kb.origins(t), t[2]))
     )
 
 
