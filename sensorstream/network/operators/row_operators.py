@@ -51,8 +51,6 @@ class RowByRow(Node):
         super().__init__((source,), variables, known)
         self._given = given
         self._computes = computes
-        # The rows that came at last, and what they gave: [NOW] loses them at once.
-        self._last: tuple[Sequence[Row], Sequence[Row]] = ((), ())
 
     def flush(self) -> None:
         (source,) = self.inputs
@@ -61,10 +59,7 @@ class RowByRow(Node):
         if added:
             self.added += self._given(through(added))
         if removed:
-            known = removed == self._last[0]
-            self.removed += self._last[1] if known else self._given(through(removed))
-        if self._computes:
-            self._last = (added, self.added) if len(added) == 1 else ((), ())
+            self.removed += self._given(through(removed))
 
     @property
     def apart(self) -> bool:
