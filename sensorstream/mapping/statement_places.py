@@ -30,7 +30,7 @@ _MOST_LETS: Final = 20
 
 
 @frozen
-class Node:
+class XmlNode:
     """A node of a message: its XPath there (``/Message/@t``), its line, its text, perhaps cut."""
 
     path: str
@@ -43,7 +43,7 @@ class Expression:
     """An expression of a mapping rule as it is written, with the nodes that it found."""
 
     written: str
-    nodes: tuple[Node, ...]
+    nodes: tuple[XmlNode, ...]
 
 
 @frozen
@@ -56,7 +56,7 @@ class StatementPlace:
     """
 
     rule: str
-    at: Node | None = None
+    at: XmlNode | None = None
     value: tuple[Expression, ...] = ()
     name: tuple[Expression, ...] = ()
 
@@ -182,7 +182,7 @@ def _path(hole: syntax.Hole, lets: Mapping[str, syntax.Hole]) -> str:
     return text
 
 
-def _node(found: object, turn: Turn) -> Node | None:
+def _node(found: object, turn: Turn) -> XmlNode | None:
     """A node of the message; None for a computed value."""
     if isinstance(found, Element):
         element, path, text = found, "", "".join(map(str, found.itertext()))
@@ -197,6 +197,6 @@ def _node(found: object, turn: Turn) -> Node | None:
     if tree.getroot() is not turn.context.getroottree().getroot():
         return None
     line = element.sourceline
-    return Node(
+    return XmlNode(
         f"{tree.getpath(element)}{path}", line if isinstance(line, int) else 1, text[:_MOST_TEXT]
     )

@@ -227,7 +227,7 @@ class _Reader:
         return {name: frozenset(names) for name, names in found.items() if names}
 
     def _names(self, expression: Term) -> Iterator[IRI]:
-        """The named classes that an expression is stated to be a subclass of."""
+        """The named classes, or datatypes, that an expression is stated to be a part of."""
         ahead: list[Term] = [expression]
         seen: set[Term] = set()
         while ahead:

@@ -37,13 +37,10 @@ from sensorstream.settings.settings import (
 from sensorstream.window.window_spec import Elements
 from tests.engine import feeding
 from tests.engine.test_engine import iri
+from tests.prefixes import TURTLE
 
 EX: Final = "http://example.org/"
-ONTOLOGY: Final = """
-@prefix : <http://example.org/> .
-@prefix owl: <http://www.w3.org/2002/07/owl#> .
-@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
-@prefix xsd: <http://www.w3.org/2001/XMLSchema#> .
+ONTOLOGY: Final = f"""{TURTLE}
 <http://example.org/> a owl:Ontology .
 :Actor a owl:Class . :Thing a owl:Class . :Place a owl:Class . :Marked a owl:Class .
 :Human a owl:Class ; rdfs:subClassOf :Actor .

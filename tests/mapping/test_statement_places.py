@@ -8,7 +8,13 @@ import pytest
 
 from sensorstream.language import parse
 from sensorstream.mapping import compile_mapping, parse_document
-from sensorstream.mapping.statement_places import Expression, Node, Sought, StatementPlace, places
+from sensorstream.mapping.statement_places import (
+    Expression,
+    Sought,
+    StatementPlace,
+    XmlNode,
+    places,
+)
 from sensorstream.model import rdf, xsd
 from sensorstream.model.events import Message
 from sensorstream.model.schema import Schema
@@ -59,9 +65,9 @@ def test_a_value_comes_from_the_nodes_of_an_expression(
     triple = (ANN, name if name == rdf.TYPE else IRI(E + name), term)
     ((place,),) = found([triple]).values()  # type: ignore[list-item]
     assert place.rule == "people"
-    assert place.at == Node("/m", 1, "\nAnnAnna\n")
-    assert place.value == (Expression(written, tuple(Node(*each) for each in nodes)),)
-    assert place.name == (Expression("{$p/@id}", (Node("/m/p[1]/@id", 2, "1"),)),)
+    assert place.at == XmlNode("/m", 1, "\nAnnAnna\n")
+    assert place.value == (Expression(written, tuple(XmlNode(*each) for each in nodes)),)
+    assert place.name == (Expression("{$p/@id}", (XmlNode("/m/p[1]/@id", 2, "1"),)),)
 
 
 def test_a_name_may_come_from_several_expressions() -> None:
@@ -92,7 +98,7 @@ mapping one on message {/m} then insert individual :{@id} a :Human ; :x {/m/x} .
     xml = "<all><m id='a'><x>1</x></m><m id='b'><x>2</x></m></all>"
     triple = (IRI(f"{E}b"), IRI(f"{E}x"), Literal("2"))
     ((place,),) = found([triple], rules, xml).values()
-    assert place.value[0].nodes == (Node("/all/m[2]/x", 1, "2"),)
+    assert place.value[0].nodes == (XmlNode("/all/m[2]/x", 1, "2"),)
 
 
 def test_recording_changes_nothing_of_what_rules_say() -> None:

@@ -7,6 +7,7 @@ from sensorstream.model.terms import IRI, BlankNode, Literal, Subject, Term, Tri
 from sensorstream.model.vocabulary import OWL, RDF, RDFS
 from sensorstream.model.xsd import XSD
 from sensorstream.testing import triples
+from tests.prefixes import TURTLE
 
 CLASS = IRI(f"{OWL}Class")
 OBJECT_PROPERTY = IRI(f"{OWL}ObjectProperty")
@@ -141,11 +142,8 @@ def test_the_nearest_told_datatype_wins() -> None:
 
 
 def test_a_datatype_of_the_ontology_counts_as_what_it_is_defined_as() -> None:
-    text = """
-        @prefix : <http://x.example/#> . @prefix owl: <http://www.w3.org/2002/07/owl#> .
-        @prefix rdf: <http://www.w3.org/1999/02/22-rdf-syntax-ns#> .
-        @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
-        @prefix xsd: <http://www.w3.org/2001/XMLSchema#> .
+    text = f"""{TURTLE}
+        @prefix : <http://x.example/#> . @prefix rdf: <{RDF}> .
         :Small a rdfs:Datatype ; owl:equivalentClass [ owl:onDatatype :Whole ] .
         :Whole a rdfs:Datatype ; owl:equivalentClass xsd:short .
         :size a owl:DatatypeProperty ; rdfs:range :Small .

@@ -67,7 +67,7 @@ from sensorstream.history.access_store import PostgresAuditLog, PostgresKeys
 from sensorstream.history.asked_records import KeptMessage, Latest, Left, QuarantineChoice
 from sensorstream.history.asking.query_answer import Answer
 from sensorstream.history.incidents import PostgresIncidents
-from sensorstream.mapping.statement_places import Expression, Node, StatementPlace
+from sensorstream.mapping.statement_places import Expression, StatementPlace, XmlNode
 from sensorstream.model import rdf, rdfs
 from sensorstream.model.events import Alert, Basis, Evidence, Matched, Provenance, RuleWait
 from sensorstream.model.frozen import frozen
@@ -301,8 +301,9 @@ class OneReason(Reasons):
         if id_ != self.known.id:
             raise UnknownAlert(f"there is no alert '{id_}'")
         ann, kitchen = IRI(f"{EX}ann"), IRI(f"{EX}kitchen")
-        at = Node("/t", 1, "")
-        place = StatementPlace("thing", at, (Expression("{@in}", (Node("/t/@in", 1, "kitchen"),)),))
+        at = XmlNode("/t", 1, "")
+        read = Expression("{@in}", (XmlNode("/t/@in", 1, "kitchen"),))
+        place = StatementPlace("thing", at, (read,))
         said = Matched((ann, IRI(f"{EX}in"), kitchen), Basis.SAID, "m41")
         ruled = Matched((kitchen, IRI(f"{EX}is"), Literal("full")), Basis.RULE, "m42", "watch")
         inner = Because(Evidence("d", (("r", kitchen),)), ())
@@ -328,7 +329,7 @@ class OneHolding(WhyHolds):
             return WhyHeld(triple, None, "rdfs")
         below = (guest, rdfs.SUBCLASS_OF, person)
         said = Matched((ann, rdf.TYPE, guest), Basis.SAID, "m41")
-        place = StatementPlace("thing", Node("/t", 1, ""))
+        place = StatementPlace("thing", XmlNode("/t", 1, ""))
         by = Applied(
             "rdfs9",
             Position("rdfs", 58, 1),

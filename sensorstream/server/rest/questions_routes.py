@@ -59,7 +59,7 @@ routes = APIRouter(tags=["sparql"])
 _T = TypeVar("_T")
 
 
-class Plan(BaseModel):
+class PlanBody(BaseModel):
     """The plan of a question, without its answer."""
 
     algebra: str = Field(description="the query in the algebra of SPARQL, one operator a line")
@@ -229,13 +229,13 @@ async def query_by_post(app: App, questions: ClientQuestions, request: Request) 
 
 
 @routed(routes, "GET /sparql/plan", "How a query is answered", **_by_get(True))
-async def plan_by_get(app: App, questions: ClientQuestions, request: Request) -> Plan:
+async def plan_by_get(app: App, questions: ClientQuestions, request: Request) -> PlanBody:
     """Show the algebra, SQL and plan that ``/sparql`` has for the same parameters."""
     return await _asked(questions, request, of_get(request), partial(_plan, app))
 
 
 @routed(routes, Operations.plan, "How a query is answered", **_BY_POST)
-async def plan_by_post(app: App, questions: ClientQuestions, request: Request) -> Plan:
+async def plan_by_post(app: App, questions: ClientQuestions, request: Request) -> PlanBody:
     """The same for a query in the body."""
     return await _asked(questions, request, await of_post(request), partial(_plan, app))
 
@@ -335,7 +335,7 @@ def _is_update(text: str) -> bool:
         return False
 
 
-def _plan(app: Application, asked: AskedText, stop: Stop) -> Plan:
+def _plan(app: Application, asked: AskedText, stop: Stop) -> PlanBody:
     asking = app.asking
     if asked.on == CACHE:
         check_no_time(asked.at, asked.during, CACHE)
@@ -344,7 +344,7 @@ def _plan(app: Application, asked: AskedText, stop: Stop) -> Plan:
         found = asking.archive_plan(_question(app, asked), stop)
     else:
         found = asking.history_plan(_question(app, asked), asked.on == ALL, stop)
-    return body_of(Plan, found)
+    return body_of(PlanBody, found)
 
 
 def _question(app: Application, asked: AskedText) -> CheckedQuestion:

@@ -13,7 +13,7 @@ from sensorstream.alerts.alert_formats import alert_data
 from sensorstream.app.why.reasons import RuleText
 from sensorstream.client.operations import Operations
 from sensorstream.errors import Position
-from sensorstream.mapping.statement_places import Node
+from sensorstream.mapping.statement_places import XmlNode
 from sensorstream.model.terms import statement_text
 from sensorstream.server.operation_routes import App, Key, RaisedAlertBody, Time, body_of, routed
 
@@ -32,14 +32,14 @@ class ExpressionBody(BaseModel):
     xpath: str = Field(
         validation_alias="written", examples=["{@in}"], description="as the rule has it"
     )
-    nodes: list[Node]
+    nodes: list[XmlNode]
 
 
 class PlaceBody(BaseModel):
     """The place in a message that a statement comes from; for RML and stylesheets only the rule."""
 
     rule: str = Field(description="the mapping rule")
-    at: Node | None = Field(description="the node to which the rule was applied")
+    at: XmlNode | None = Field(description="the node to which the rule was applied")
     value: list[ExpressionBody] = Field(description="of the value; none: the rule itself has it")
     name: list[ExpressionBody] = Field(description="of the name of the subject")
 

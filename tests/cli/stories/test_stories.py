@@ -12,13 +12,11 @@ from click.testing import CliRunner, Result
 from sensorstream.cli import main
 from sensorstream.cli.stories.story_reader import blocks, stories_of
 from sensorstream.errors import StoryError
+from tests.prefixes import TURTLE
 
 Play = Callable[..., Result]
 
-ONTOLOGY = """@prefix : <http://example.org/> .
-@prefix owl: <http://www.w3.org/2002/07/owl#> .
-@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
-@prefix xsd: <http://www.w3.org/2001/XMLSchema#> .
+ONTOLOGY = f"""{TURTLE}
 <http://example.org/> a owl:Ontology .
 :Thing a owl:Class . :Reading a owl:Class ; rdfs:subClassOf :Thing .
 :Cold a owl:Class ; owl:disjointWith :Hot . :Hot a owl:Class ; owl:equivalentClass
