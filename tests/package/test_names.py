@@ -16,10 +16,6 @@ MODULES: Final = {
     path: ast.parse(path.read_text("utf-8")) for path in sorted(PACKAGE.rglob("*.py"))
 }
 
-TWO_CLASSES: Final = {"Node", "Plan"}
-"""Class names with two meanings. The interface's schemas name both: a node of a message, and the
-plan of an answer; the network has operators (``Node``) and their plans."""
-
 RIDDLES: Final = {
     *("What", "Of", "Whose", "Who", "Whom", "How", "Where", "Which"),
     *("When", "That", "Those", "It", "As", "Told"),
@@ -45,7 +41,7 @@ def test_a_public_class_name_stands_for_one_class() -> None:
         for each in tree.body
         if isinstance(each, ast.ClassDef) and not each.name.startswith("_")
     )
-    assert {name for name, count in names.items() if count > 1} == TWO_CLASSES
+    assert {name for name, count in names.items() if count > 1} == set()
 
 
 def test_a_file_tells_its_subject_without_its_folder() -> None:
