@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
-from concurrent.futures import Future
 from contextlib import ExitStack
 from datetime import datetime
 from functools import partial
@@ -32,7 +31,6 @@ from sensorstream.app.control.webhook_control import Webhooks
 from sensorstream.app.control.wiring import Deployment, build_machine, cross_check_period, runner_of
 from sensorstream.app.deployment_handle import Handle
 from sensorstream.app.life.access_control import Access, Rates, tokens_of
-from sensorstream.app.life.entry_queue import HERE, MessageSender
 from sensorstream.app.life.health import Health, WatermarkNews
 from sensorstream.app.life.in_work import InWork
 from sensorstream.app.life.metrics import Metrics
@@ -63,7 +61,6 @@ from sensorstream.app.why.present_state import Unmet, WhyHolds
 from sensorstream.app.why.reasons import Reasons
 from sensorstream.clock import Clock, SystemClock
 from sensorstream.engine.engine_queries import stream_of
-from sensorstream.engine.outcome import Outcome
 from sensorstream.errors import HistoryError, Position
 from sensorstream.history.access_store import PostgresAuditLog, PostgresKeys
 from sensorstream.history.database import engine as database_engine
@@ -81,7 +78,6 @@ from sensorstream.journal.entry import Entry
 from sensorstream.journal.notice import ReportDisabled
 from sensorstream.model.frozen import frozen
 from sensorstream.processes.forks import QuestionLimits
-from sensorstream.reasoning.dl.cross_check import Differences
 from sensorstream.reasoning.reasoner import NoReasoner
 from sensorstream.settings.settings import Settings
 from sensorstream.shapes.validation import NO_VIOLATIONS, ValidationReport
@@ -90,7 +86,6 @@ from sensorstream.spark.jobs.spark_messages import Task
 from sensorstream.spark.jobs.spark_worker_process import JobRunner
 
 _LOG = logging.getLogger(__name__)
-_CROSS_CHECK_SECONDS: Final = 600.0
 _CONNECTIONS: Final = 4
 """Database connections for the outbox, lists of alerts and the like; the writer has its own."""
 
@@ -236,6 +231,7 @@ class Application(Handle):
             limits=settings.limits,
             in_work=self._in_work,
         )
+        self.submit = self.pipeline.submit
         self.pipeline.sources.update(settings.sources)
         self.webhooks = Webhooks(
             self,
@@ -301,9 +297,9 @@ class Application(Handle):
             self.pipeline.stored_elsewhere = news.stored
             self._begin(news)
         self._begin(Revival(self))
-        self._cross_checks = CrossChecks(self)
+        self.cross_checks = CrossChecks(self)
         if self._period is not None:
-            self._begin(self._cross_checks.every(self._period))
+            self._begin(self.cross_checks.every(self._period))
         put_live(self.queries, () if deployed is None else deployed.queries)
         if here:
             self._begin(RuleQuestions(self, self.asking, self.running))
@@ -349,31 +345,11 @@ class Application(Handle):
     def metrics(self) -> CollectorRegistry:
         return self.meters.registry
 
-    def submit(
-        self,
-        content: bytes,
-        source: str,
-        sender: MessageSender = HERE,
-        *,
-        origin: str = "",
-        early: bool = False,
-    ) -> Future[Outcome]:
-        """Take one message in; see :meth:`.Pipeline.submit`."""
-        return self.pipeline.submit(content, source, sender, origin=origin, early=early)
-
     def _known_to_queries(self) -> QueryContext:
         streams = frozenset(filter(None, map(stream_of, tuple(self.pipeline.sources))))
         return QueryContext(
             self.deployment.ontology.schema, streams=streams or None, continuous=True
         )
-
-    def cross_check(self, seconds: float = _CROSS_CHECK_SECONDS) -> Differences | None:
-        """Compare the inferences with a fresh run of HermiT; None while HermiT is not available.
-
-        Raises:
-            ReasonerError: HermiT did not finish in time, or failed.
-        """
-        return self._cross_checks.now(seconds)
 
     def rules(self) -> Sequence[InForce]:
         """The mapping rules and the semantic rules in force, in the order of their files."""

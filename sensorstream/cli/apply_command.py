@@ -218,7 +218,8 @@ def read_in_force(client: CommandClient, ours: Folder) -> ServerTexts:
     found = client.ontology()
     ontology = parse_accepted(found.text.encode(), found.media_type).ntriples().decode()
     listed = client.rule_files()
-    queries = {each["name"]: each["query"] for each in client.queries() if not each["stopped"]}
+    running = (each for each in client.queries() if not each["stopped"] and not each["stage"])
+    queries = {each["name"]: each["query"] for each in running}
     webhooks = {
         each["id"]: WebhookDefinition.read(each).text()
         for each in (client.webhooks() if ours.webhooks else [])

@@ -408,9 +408,9 @@ def store_followed(cursor: extensions.cursor, reports: Sequence[EngineReport]) -
     """
     of: dict[str, list[EngineReport]] = {}
     for each in reports:
-        name, _, engine = each.entry.partition(".")
-        if "." not in engine:  # else it is a query of a stage
-            of.setdefault(name, []).append(each)
+        name, *engine = each.entry.split(".")
+        # Each engine of a stage begins a registration at an entry of its own.
+        of.setdefault(engine[1] if len(engine) > 1 else name, []).append(each)
     cursor.execute(
         "select key, convert_from(content, 'utf8')::bigint from store.answers "
         "where entry = 0 and key = any(%s) and stored_at > now() - %s for update",
@@ -489,11 +489,12 @@ def is_written(cursor: extensions.cursor) -> bool:
     return bool(one_value(cursor, f"select {_RUNS}", (EFFECTS_LOCK,)))
 
 
-def keys_of_engines(cursor: extensions.cursor, most: int) -> list[str]:
-    """The first keys of messages, in order, whose engines hold something."""
+def keys_of_engines(cursor: extensions.cursor, most: int, stage: str | None = None) -> list[str]:
+    """The first keys of messages, or of a stage, in order, whose engines hold something."""
     cursor.execute(
-        'select key from store.engines where "until" is null and key <> %s order by key limit %s',
-        (CONTROL, most),
+        'select key from store.engines where "until" is null and key <> %s '
+        "and starts_with(key, %s) order by key limit %s",
+        (CONTROL, "" if stage is None else f"{stage}=", most),
     )
     return [key for (key,) in cursor]
 

@@ -166,10 +166,7 @@ def partition_of(bounds: str | None) -> StatementPartition | None:
 
 
 def new_partition(
-    instant: Instant,
-    there: Sequence[StatementPartition],
-    full: frozenset[str],
-    timeline: Timeline,
+    instant: Instant, there: Sequence[StatementPartition], full: frozenset[str], timeline: Timeline
 ) -> StatementPartition:
     """The partition to make for an instant that no partition in ``there`` (in order) holds.
 

@@ -256,12 +256,7 @@ def run_sql(url: str, text: str, *, timeout: float, row_limit: int) -> SqlResult
 
 @contextmanager
 def open_sql(
-    url: str,
-    text: str,
-    *,
-    timeout: float,
-    live: LiveSource | None = None,
-    stop: Stop | None = None,
+    url: str, text: str, *, timeout: float, live: LiveSource | None = None, stop: Stop | None = None
 ) -> Iterator[SqlStream]:
     """Answer an SQL query, one statement that returns rows; names without a schema are the views of
     ``history``, and ``live`` is the present for those of schema ``live``. ``stop`` ends it early.
@@ -297,11 +292,7 @@ def describe_sql(
 
 @contextmanager
 def _opened(
-    url: str,
-    text: str,
-    timeout: float,
-    live: LiveSource | None = None,
-    stop: Stop | None = None,
+    url: str, text: str, timeout: float, live: LiveSource | None = None, stop: Stop | None = None
 ) -> Iterator[extensions.cursor]:
     """A cursor of the reader; PostgreSQL has planned the query as its portal ``answer``."""
     with stoppable(url, stop, timeout) as connection, connection.cursor() as cursor:

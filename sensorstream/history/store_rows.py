@@ -105,9 +105,7 @@ def message_rows(records: Iterable[Record]) -> Iterator[Row]:
 
 
 def stay_rows(
-    departures: Iterable[Departure],
-    numbers: Mapping[Term, int],
-    message: int | None = None,
+    departures: Iterable[Departure], numbers: Mapping[Term, int], message: int | None = None
 ) -> Iterator[Row]:
     """Rows of ``store.stays``, without the columns that PostgreSQL adds.
 

@@ -304,9 +304,7 @@ statements: Final = Table(
 
 # Terms that generated views name by number: they stay when no statement has them.
 vocabulary: Final = Table(
-    "vocabulary",
-    metadata,
-    Column("term", BigInteger, primary_key=True, autoincrement=False),
+    "vocabulary", metadata, Column("term", BigInteger, primary_key=True, autoincrement=False)
 )
 
 # Statements moved to Parquet files: sensorstream.archive.manifest.

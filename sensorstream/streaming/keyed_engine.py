@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from hashlib import sha256
 from heapq import merge
 from operator import attrgetter, itemgetter
 from typing import Final
 
 from sensorstream.app.control.pipeline_stages import stage_of
 from sensorstream.app.control.rule_exchange import FROM_SETTINGS, Exchange, with_put
-from sensorstream.app.control.wiring import Deployment, build_machine
+from sensorstream.app.control.wiring import Deployment, Stage, build_machine
 from sensorstream.app.life.in_work import TOO_OFTEN
 from sensorstream.app.life.recovery import consequence
 from sensorstream.clock import SystemClock
@@ -235,7 +234,7 @@ class KeyedEngine:
             self._engine.restore(load(state))
             self.place = replace(place, last=last)
             if self._stage is not None:
-                self._run_queries(self._stage.queries)
+                self._run_queries(self._stage)
         for record in entries:
             if record.status is Status.REJECTED:
                 self._refused.add(record.message.id)
@@ -330,14 +329,14 @@ class KeyedEngine:
     def _begin(self, controls: Controls) -> None:
         """Carry out what was told to all engines before this one existed; outcomes are dropped."""
         if self._stage is not None:
-            self._run_queries(self._stage.queries)
+            self._run_queries(self._stage)
             return
         for each in controls.registrations(self.place.first - 1):
             replay(self._own(each), self._target, self._refused)
 
-    def _run_queries(self, texts: Mapping[str, str]) -> None:
+    def _run_queries(self, stage: Stage) -> None:
         """Run the queries of its stage, with their present texts, instead of those that run."""
-        queries, place = self._engine.queries, self.place
+        queries, place, texts = self._engine.queries, self.place, stage.queries
         known = {name: each.text for name, each in queries.stopped.items()}
         known |= {name: each.text for name, each in queries.processor.queries.items()}
         for name in known.keys() - texts.keys():
@@ -345,8 +344,8 @@ class KeyedEngine:
         for name, text in texts.items():
             if known.get(name) != text:
                 # The ids of reports are unique: other texts may have reported after this place.
-                digest = sha256(f"{name} {text}".encode()).hexdigest()[:8]
-                entry = f"{message_id(max(place.first, place.last))}.{place.first}.{digest}"
+                begun = f"{message_id(max(place.first, place.last))}.{place.first}"
+                entry = f"{begun}.{stage.registration(name)}"
                 queries.register(name, text, entry, replaces=True)
 
     def _applied(

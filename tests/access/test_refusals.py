@@ -48,9 +48,7 @@ def test_the_audit_log_has_the_first_refusals_of_a_minute_and_how_many_more_ther
 
 
 @given(st.lists(st.tuples(st.integers(0, 150), st.integers(0, 40), st.integers(1, 70))))
-def test_each_refusal_is_kept_or_counted(
-    floods: list[tuple[int, int, int]],
-) -> None:
+def test_each_refusal_is_kept_or_counted(floods: list[tuple[int, int, int]]) -> None:
     refusals, now, sent, kept, counted = Refusals(), NOW, 0, 0, 0
     for client, seconds, count in floods:
         now += timedelta(seconds=seconds)

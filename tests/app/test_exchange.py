@@ -320,10 +320,10 @@ def test_a_cross_check_that_finds_wrong_inferences_is_an_alert_and_one_that_does
     application: Application,
 ) -> None:
     send(application, "a", 1, level=7)
-    assert application.cross_check(60) == Differences()
+    assert application.cross_checks.now(60) == Differences()
     wrong = (IRI("http://example.org/a"), IRI(rdf.TYPE), IRI("http://example.org/Visitor"))
     application.engine.kb.add(Origin.INFERRED, [wrong])
-    assert application.cross_check(60) == Differences(unfounded=(wrong,))
+    assert application.cross_checks.now(60) == Differences(unfounded=(wrong,))
     (text,) = alerts(application, "cross-check-difference")
     assert "inferred and should not be: <http://example.org/a>" in text
     assert metric(application, "sensorstream_cross_checks_total", result="same") == 1
@@ -363,10 +363,10 @@ def test_classes_that_only_serve_to_ask_the_reasoner_are_seen_nowhere(
         assert caught.value.contradiction.axioms or "minute" in caught.value.contradiction.limits
     refused = application.reader.quarantined(10)
     assert len(refused) == 2
-    assert application.cross_check(60) == Differences()
+    assert application.cross_checks.now(60) == Differences()
     wrong = (IRI("http://example.org/a"), IRI(rdf.TYPE), IRI("http://example.org/Visitor"))
     application.engine.kb.add(Origin.INFERRED, [wrong])
-    checked = application.cross_check(60)
+    checked = application.cross_checks.now(60)
     assert checked == Differences(unfounded=(wrong,))
     everything = ask_cache(
         application, "SELECT ?s ?p ?o { { ?s ?p ?o } UNION { GRAPH ?g { ?s ?p ?o } } }"

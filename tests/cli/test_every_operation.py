@@ -278,7 +278,7 @@ COMMAND: Final[Mapping[str, tuple[str, ...]]] = {
     "GET /metrics": ("health", "--metrics"),
 }
 WITHOUT_JSON: Final = {
-    *("cancel", "delete", "enable", "steps", "unsilence", "--metrics", "--content"),
+    *("cancel", "delete", "enable", "steps", "unsilence", "--metrics", "--content")
 }
 """Answers that are empty, or always of one form."""
 

@@ -143,11 +143,7 @@ def test_hermit_refuses_a_message_that_contradicts_the_ontology(run: Run, files:
     ],
 )
 def test_what_does_not_go_together_is_refused(
-    run: Run,
-    files: Path,
-    options: tuple[str, ...],
-    expected: str,
-    monkeypatch: pytest.MonkeyPatch,
+    run: Run, files: Path, options: tuple[str, ...], expected: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(files)
     result = run("run", "--query", "things.rq", *options, status=2)

@@ -66,30 +66,21 @@ POLICIES = {
     "sensors": PolicySettings(f"{EX}Sensor", "sample 1/3"),
     "fires": PolicySettings(f"{EX}Fire", "all"),
 }
+WINDOW = WindowSettings(size="100000")
+SHEDDING = {keep: SheddingSettings(5, 0, str(PERIOD), keep) for keep in ("none", "first")}
 
 
 @pytest.fixture
 def deployment(deploy: Deploy) -> Deployment:
     """Five messages a second, and five more at once; then persons go, and most sensors."""
-    return deploy(
-        ONTOLOGY,
-        RULES,
-        window=WindowSettings(size="100000"),
-        shedding=SheddingSettings(budget=5, period=str(PERIOD), keep="none"),
-        policies=POLICIES,
-    )
+    return deploy(ONTOLOGY, RULES, window=WINDOW, shedding=SHEDDING["none"], policies=POLICIES)
 
 
 @pytest.fixture
 def thinning(deploy: Deploy) -> Deployment:
     """The same budget; what is too much is thinned out."""
-    return deploy(
-        ONTOLOGY,
-        RULES,
-        window=WindowSettings(size="100000"),
-        shedding=SheddingSettings(budget=5, period=str(PERIOD), keep="first"),
-        policies={"sensors": PolicySettings(f"{EX}Sensor", "first")},
-    )
+    policies = {"sensors": PolicySettings(f"{EX}Sensor", "first")}
+    return deploy(ONTOLOGY, RULES, window=WINDOW, shedding=SHEDDING["first"], policies=policies)
 
 
 def send(engine: Engine, number: int, received: int, body: str) -> Outcome:

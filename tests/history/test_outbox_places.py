@@ -122,10 +122,7 @@ def test_each_receiver_gets_what_a_row_for_each_would_give_it(
     st.lists(st.tuples(st.integers(0, 3), st.integers(1, 3), st.integers(1, 3)), max_size=4),
 )
 def test_what_is_stored_with_an_earlier_time_takes_nobodys_turn(
-    store: PostgresStore,
-    database: Engine,
-    times: list[int],
-    looks: list[tuple[int, int, int]],
+    store: PostgresStore, database: Engine, times: list[int], looks: list[tuple[int, int, int]]
 ) -> None:
     """Who stores an event has read the time before, and may have waited for another who stored one;
     who looks for what is due has, too. And a dispatcher may be killed after any delivery."""

@@ -76,8 +76,7 @@ changes = st.lists(
 @given(first=st.lists(triples, max_size=5), steps=changes)
 @settings(max_examples=60)
 def test_the_store_holds_what_the_knowledge_base_holds(
-    first: list[Triple],
-    steps: list[tuple[Origin, list[Triple], list[Triple], bool]],
+    first: list[Triple], steps: list[tuple[Origin, list[Triple], list[Triple], bool]]
 ) -> None:
     kb = KnowledgeBase()
     kb.add(Origin.STATIC, first)

@@ -51,8 +51,7 @@ def fits(triple: Triple, pattern: tuple[Term | None, ...]) -> bool:
 @given(steps=st.lists(deltas, max_size=15), asked=st.lists(patterns, min_size=1, max_size=8))
 @settings(max_examples=100)
 def test_it_is_a_set_of_quads(
-    steps: list[tuple[Origin, Delta]],
-    asked: list[tuple[Subject | None, IRI | None, Term | None]],
+    steps: list[tuple[Origin, Delta]], asked: list[tuple[Subject | None, IRI | None, Term | None]]
 ) -> None:
     kb, oracle = KnowledgeBase(), Quads()
     for origin, delta in steps:

@@ -59,10 +59,7 @@ def test_what_is_less_comes_before(one: Literal, other: Literal) -> None:
 def test_rows_are_in_the_order_of_the_first_condition_that_tells_them_apart(
     rows: list[Row], first: bool, second: bool
 ) -> None:
-    conditions = [
-        OrderCondition(Variable("x"), first),
-        OrderCondition(Variable("y"), second),
-    ]
+    conditions = [OrderCondition(Variable("x"), first), OrderCondition(Variable("y"), second)]
     # Sorting is stable, so the last condition comes first.
     expected = reduce(
         lambda found, each: sorted(

@@ -69,11 +69,7 @@ def test_a_rule_that_sleeps_would_have_had_no_solution(
     departures = [departure(IRI(f"{E}x"), told, inferred)]
     run = RulesRun(Host(), Message("m1", b"", time), time, RuleMemory({}, {"r0": 1}))
     moment = RoundChange(
-        run,
-        is_first,
-        Delta(time, added=tuple(sorted(added))),
-        departures,
-        by_message=is_first,
+        run, is_first, Delta(time, added=tuple(sorted(added))), departures, by_message=is_first
     )
     awake = RuleIndex(rules).awake(moment)
     assert list(awake) == [rule for rule in rules if rule in awake]

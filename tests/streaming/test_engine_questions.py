@@ -415,18 +415,18 @@ def test_a_cross_check_compares_what_each_key_has(
         Application.open(on_spark(settings, url)) as server,
         closing(StandIn(deployment, url)) as spark,
     ):
-        assert server.cross_check() is None
+        assert server.cross_checks.now(600) is None
         for source, x in (("north", 60), ("south", 10)):
             server.submit(seen("one", 1, (1, x)), source).result(60)
         while spark.batch():
             """All is done."""
-        assert server.cross_check() == Differences()
+        assert server.cross_checks.now(600) == Differences()
         change = "update store.held set content = replace(content, '{}', '{}')"
         execute(url, change.format("t#Actor", "t#Ghost"))
         assert server.mirror is not None
         server.mirror._known = None
         wrong, missing = ((IRI(f"{T}one-1"), rdf.TYPE, IRI(T + n)) for n in ("Ghost", "Actor"))
-        found = server.cross_check()
+        found = server.cross_checks.now(600)
         assert found is not None
         assert (found.missing, found.unfounded) == ((missing,) * 2, (wrong,) * 2)
         while spark.batch():
@@ -436,4 +436,4 @@ def test_a_cross_check_compares_what_each_key_has(
         assert "the key 'south': should be inferred" in text
         execute(url, change.format("false]", "true]"))
         server.mirror._known = None
-        assert server.cross_check() is None, "the plain profile stands in everywhere"
+        assert server.cross_checks.now(600) is None, "the plain profile stands in everywhere"

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
+from urllib.parse import quote
 
 import pytest
 from hypothesis import HealthCheck, Phase, given
 from hypothesis import settings as profile
 from hypothesis import strategies as st
 
+from sensorstream.app.application import Application
 from sensorstream.app.control.rule_files import check_key
 from sensorstream.app.control.wiring import (
     Deployment,
@@ -26,7 +29,7 @@ from sensorstream.app.control.wiring import (
 from sensorstream.app.life.starting import StreamTime
 from sensorstream.engine.codec import encode
 from sensorstream.engine.engine_queries import EngineReport
-from sensorstream.errors import RulesError, SensorStreamError, SettingsError
+from sensorstream.errors import QueryError, RulesError, SensorStreamError, SettingsError
 from sensorstream.history.database import opened
 from sensorstream.history.effects_writer import Writes, forget_events
 from sensorstream.history.store import PostgresStore
@@ -42,10 +45,12 @@ from sensorstream.settings.settings import Settings
 from sensorstream.settings.settings_file import load_settings
 from sensorstream.streaming.stage_events import _parts, passed_on
 from sensorstream.streams.query_report import Report, RowOperation
+from tests.asking import asking
 from tests.databases import execute
-from tests.streaming.conftest import START
-from tests.streaming.stand_in import Engines, StandIn, entry, take, write
+from tests.streaming.conftest import START, on_spark
+from tests.streaming.stand_in import Engines, StandIn, entry, running, take, write
 from tests.streaming.test_spark_stream import finished, killed, started, stored
+from tests.waiting import eventually
 
 ONTOLOGY: Final = """\
 @prefix : <http://example.org/c#> .
@@ -325,6 +330,53 @@ def test_an_edited_query_and_a_stage_that_is_gone(
         assert alerts(database, f"{C}city") == Counter({("2 buildings", 4): 1})
         new = execute(database, "select text, time from store.alerts where time > 200 order by 2")
         assert new == [(f"new#{C}a", 202), (f"new#{C}b", 204)]
+
+
+def test_queries_of_stages_are_listed_read_and_followed_as_others_are(
+    tmp_path: Path, database: str
+) -> None:
+    settings = written(tmp_path)
+    for file in tmp_path.glob("stages/*.rq"):
+        # Time goes on with the clock, and nothing is to leave its window meanwhile.
+        file.write_text(re.sub(r"PT\d+S", "PT9H", file.read_text()))
+    crowded, whole, count = f"building={C}crowded", f"building={C}building", f"city={C}city"
+    pipeline = running(read_deployment(settings), database)
+    with Application.open(on_spark(settings, database)) as server, pipeline:
+        queries, ask = server.queries, asking(server)
+        queries.register(HOT)
+        queries.register(f"ASK {{ ?x a <{C}Room> }}", "city")
+        listed = {each["name"]: each["stage"] for each in ask("/queries").json()["queries"]}
+        stages = {crowded: "building", whole: "building", count: "city"}
+        assert listed == {f"{C}hot": "", "city": ""} | stages
+        views = {name: queries.view(name) for name in stages}
+        places = {name: queries.reports(view, None)[0] for name, view in views.items()}
+        for time, room in enumerate(("a1", "a2", "b1", "b2"), 1):
+            server.submit(measured(room, room[0], time, 80), room).result(60)
+        last = views[count], places[count]
+        eventually(lambda: queries.reports(*last)[1])
+        ((told,), (first, *_)) = (queries.reports(views[n], places[n])[1] for n in (count, crowded))
+        assert told.id == f"{views[count].entry}-{places[count] + 1}"
+        assert told.report.rows == ((Literal("2", xsd.INTEGER),),)
+        assert first.report.triples == ((IRI(f"{C}a"), rdf.TYPE, IRI(f"{C}Crowded")),)
+        assert [*map(queries.runs, ("m0", views[count].entry))] == [False, True]
+
+        def said(name: str, what: str, accept: str = "text/csv", **params: str) -> Any:
+            path = f"/queries/{quote(name, safe='')}/{what}"
+            return ask(path, params=params, headers={"accept": accept})
+
+        assert said(count, "results").text.split() == ["key,n", "city=,2"]
+        rows = {f"building={C}{each},{C}{each}" for each in "ab"}
+        assert {*said(whole, "results").text.split()} == {"key,building"} | rows
+        assert said(f"{C}city", "results", key="city=").text.split() == ["n", "2"]
+        assert said(count, "graph").status_code == 200
+        assert f"such as 'building={C}a'" in said(crowded, "graph").json()["detail"]
+        assert said(f"{C}city", "results").status_code == 404
+        assert said(crowded, "results", key="city=").status_code == 404
+        refused = said(crowded, "results", "text/event-stream", key="city=").text
+        assert "the reports of all engines are followed" in refused
+        for change in (queries.put, queries.try_put, queries.remove):
+            with pytest.raises(QueryError, match="of the stage 'building': change its file"):
+                change(crowded, CROWDED)
 
 
 def test_an_interval_goes_on_whole_though_it_begins_before_what_came(settings: Settings) -> None:

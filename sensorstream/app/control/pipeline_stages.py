@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from contextlib import closing
 from dataclasses import replace
 
 from sensorstream.app.control.deployment_folder import check_query_files, query_files, texts_of
@@ -16,6 +15,7 @@ from sensorstream.app.control.wiring import (
     read_rules,
 )
 from sensorstream.clock import thread_seconds
+from sensorstream.engine.engine import Engine
 from sensorstream.errors import LanguageError, QueryError, SettingsError
 from sensorstream.language.syntax import RuleFile
 from sensorstream.mapping.functions.function_definition import Definition
@@ -83,17 +83,29 @@ def _stage(
     for fault in check_query_files(head.queries, ontology.schema, line, names_only=by_names).faults:
         raise LanguageError(fault.message, position=fault.position)
     texts = texts_of(head.queries)
-    with closing(build_machine(deployment, thread_seconds, NoReasoner()).engine) as engine:
-        for name, text in texts.items():
-            try:
-                engine.queries.check(name, text)
-                engine.register(name, text)
-            except QueryError as error:
-                raise SettingsError(f"queries: '{name}': {error}") from None
     sources = frozenset(_source(name, queries) for name in head.from_)
     every = [*files, *read_rules(head.rules)]
     key = _property(head.key, every, ontology.schema) if head.key else None
-    return Stage(head.name, sources, key, deployment, texts)
+    stage = Stage(head.name, sources, key, deployment, texts)
+    engine_of(stage).close()
+    return stage
+
+
+def engine_of(stage: Stage) -> Engine:
+    """Make an engine as those of a stage, without a reasoner, for what its queries are like.
+
+    Raises:
+        SettingsError: a query cannot run.
+    """
+    engine = build_machine(stage.deployment, thread_seconds, NoReasoner()).engine
+    for name, text in stage.queries.items():
+        try:
+            engine.queries.check(name, text)
+            engine.register(name, text, stage.registration(name))
+        except QueryError as error:
+            engine.close()
+            raise SettingsError(f"queries: '{name}': {error}") from None
+    return engine
 
 
 def _source(name: str, queries: Mapping[str, Mapping[str, str]]) -> tuple[str, str]:

@@ -13,12 +13,14 @@ from typing import Any, Final, NoReturn, TypeVar
 from sensorstream.alerts.alert_formats import plain_time
 from sensorstream.alerts.feed import AlertFeed
 from sensorstream.analysis import Note, QueryContext, query_notes
+from sensorstream.app.control.pipeline_stages import engine_of
 from sensorstream.app.control.versions import Match, ResourceVersions, check_match
+from sensorstream.app.control.wiring import Stage
 from sensorstream.app.deployment_handle import Asked, Handle, Question
 from sensorstream.app.why.message_trials import QueryTrial, Trials
 from sensorstream.engine.engine import Engine
-from sensorstream.engine.engine_queries import EngineReport, Stopped
-from sensorstream.errors import Busy, Position, SensorStreamError, UnknownQuery
+from sensorstream.engine.engine_queries import EngineReport, LiveQueries, Stopped
+from sensorstream.errors import Busy, Position, QueryError, SensorStreamError, UnknownQuery
 from sensorstream.history.asking.query_answer import Answer, answer_now, joined, kept
 from sensorstream.history.effects_writer import followed, queries_met
 from sensorstream.journal.registration import MOST_QUERIES, RegisterQuery, RemoveQuery, checked_name
@@ -50,7 +52,7 @@ class QueryView:
     name: str
     text: str
     entry: str
-    """The journal's id of its registration."""
+    """The journal's id of its registration; an id of its own if it is of a stage."""
     form: str
     """``SELECT``, ``CONSTRUCT`` or ``ASK``."""
     reports: int
@@ -70,6 +72,8 @@ class QueryView:
     """Notes on its text; only in the answer to its registration."""
     group_keys: tuple[str, ...] = ()
     """Those of its variables by which it groups."""
+    stage: str = ""
+    """The stage on Spark whose engines run it; its name begins with that, as their keys do."""
 
 
 class Queries:
@@ -79,7 +83,7 @@ class Queries:
     :class:`.ChangedMeanwhile` if ``match`` says no, and :class:`.Unavailable` if the server is
     stopping or broken. A trial raises what :meth:`.Trials.alone` and :meth:`.Trials.query` do.
     Where other engines run the queries, ``key`` says which one answers: see
-    :meth:`.EngineQuestions.ask`.
+    :meth:`.EngineQuestions.ask`. The queries of stages there, ``stage=name``, can only be read.
     """
 
     def __init__(
@@ -101,6 +105,9 @@ class Queries:
         self._slow_reads = SlowReads()
         self.log = log
         self._known = known
+        self._stages: tuple[Stage, ...] = ()
+        self._engines: dict[str, Engine] = {}
+        """Engines without messages, by stage, for what the queries of stages are like."""
 
     @property
     def feed(self) -> AlertFeed:
@@ -128,7 +135,7 @@ class Queries:
                 name = next(
                     n for k in range(1, MOST_QUERIES + 2) if (n := f"query-{k}") not in running
                 )
-        chosen = checked_name(name)
+        chosen = self._own(name)
         with self._registering():
             self._app.pipeline.change(RegisterQuery(chosen, text, by)).result()
         return replace(self.view(chosen), notes=notes)
@@ -175,7 +182,7 @@ class Queries:
         """
         _, notes = self._read(text, name)
         with self._registering():
-            now = self._present(checked_name(name))
+            now = self._present(self._own(name))
             check_match(match, None if now is None else now.text, f"the query '{name}'")
             if now is None or now.stopped or now.text != text:
                 entry = RegisterQuery(name, text, by, replaces=True, found=found)
@@ -195,13 +202,14 @@ class Queries:
                 self._read(text, name)
             except SensorStreamError as error:
                 return QueryTrial((error,))
-            return self._trials.query(self._app.deployment, checked_name(name), text)
+            return self._trials.query(self._app.deployment, self._own(name), text)
 
     def remove(self, name: str, by: str = "", match: Match = None) -> str:
         """Stop a query; ``by`` is who wants it, ``match`` as in :meth:`put`. Returns the id of the
         entry.
         """
         with self._changing:
+            self._own(name)
             if match is not None:
                 check_match(match, self.view(name).text, f"the query '{name}'")
             outcome = self._app.pipeline.change(RemoveQuery(name, by)).result()
@@ -225,18 +233,21 @@ class Queries:
     def views(self) -> list[QueryView]:
         """The queries that run, in the order of their registration, then the stopped ones."""
         with self._app.pipeline.lock:
-            queries = self._app.engine.queries
-            return [
-                *map(self._view, queries.processor.queries.values()),
-                *map(_view_stopped, queries.stopped.values()),
-            ]
+            stopped = self._app.engine.queries.stopped.values()
+            running = (
+                _view(each, engine.queries, stage)
+                for stage, engine in {"": self._app.engine, **self._of_stages()}.items()
+                for each in engine.queries.processor.queries.values()
+            )
+            return [*running, *map(_view_stopped, stopped)]
 
     def view(self, name: str) -> QueryView:
         with self._app.pipeline.lock:
             stopped = self._app.engine.queries.stopped.get(name)
             if stopped is not None:
                 return _view_stopped(stopped)
-            return self._view(running_query(self._app.engine, name))
+            engine, own, stage = self._place(name)
+            return _view(running_query(engine, own), engine.queries, stage)
 
     def results(self, name: str, key: str | None = None) -> Answer:
         """The whole result of a query as it is now.
@@ -246,10 +257,13 @@ class Queries:
         """
         if key is not None:
             return self._of_one(results_of, name, key)
-        budget = self._app.engine.queries.processor.network.budget
-        with self.locked(name) as running, self._slow_reads.turn(name), budget.alone():
-            here = answer_now(running)
-        found = self._app.asked(results_of, {"name": name}, key, lambda: here)
+        with self._app.pipeline.lock:
+            engine, own, stage = self._place(name)
+            budget, running = engine.queries.processor.network.budget, running_query(engine, own)
+            with self._slow_reads.turn(name), budget.alone():
+                here = answer_now(running)
+        told = {"name": own, "stage": stage}
+        found = self._app.asked(results_of, told, key, lambda: here)
         return here if self._app.here else joined(found, here)
 
     def reports(self, query: QueryView, after: int | None) -> tuple[int, Sequence[EngineReport]]:
@@ -264,8 +278,9 @@ class Queries:
     def runs(self, entry: str) -> bool:
         """Whether the query of a registration may still report."""
         with self._app.pipeline.lock:
-            if entry in self._app.engine.queries.entries():
-                return True
+            for each in (self._app.engine, *self._of_stages().values()):
+                if entry in each.queries.entries():
+                    return True
         return not (self._app.here or queries_met(self._app.database))
 
     def graph(self, name: str, key: str | None = None) -> dict[str, Any]:
@@ -283,36 +298,38 @@ class Queries:
         self, question: Question[_Told], name: str, key: str | None, **more: object
     ) -> _Told:
         """The answer of one engine about a query."""
-        if key is None or self._app.here:
-            with self.locked(name):
-                """There is such a query; those of stages only their engines know."""
-        found = self._app.asked(question, {"name": name, **more}, key, one=True)
+        with self._app.pipeline.lock:
+            engine, own, stage = self._place(name)
+            if key is None or stage or self._app.here:
+                running_query(engine, own)
+        told = {"name": own, "stage": stage} if key is None or stage else {"name": own}
+        found = self._app.asked(question, told | more, key, one=True)
         return next(iter(found.values()))
 
-    @contextmanager
-    def locked(self, name: str) -> Iterator[ContinuousQuery]:
-        """A running query, which does not change while the block runs."""
-        with self._app.pipeline.lock:
-            yield running_query(self._app.engine, name)
+    def _place(self, name: str) -> tuple[Engine, str, str]:
+        """The engine here that has a query, its name there and its stage; the lock is held."""
+        stage, sign, own = name.partition("=")
+        engine = self._of_stages().get(stage) if sign else None
+        return (self._app.engine, name, "") if engine is None else (engine, own, stage)
 
-    def _view(self, query: ContinuousQuery) -> QueryView:
-        relation = query.schedule.relation
-        keys = group_keys(query.query.form.pattern)
-        queries = self._app.engine.queries
-        return QueryView(
-            query.name,
-            query.text,
-            queries.entry(query.name),
-            type(query.query.form).__name__.upper(),
-            query.reports,
-            queries.reported(query.name),
-            None if relation is None else relation.value,
-            query.variables,
-            query.reason,
-            query.last_report,
-            query.next_report,
-            group_keys=tuple(each for each in keys if each in query.variables),
-        )
+    def _of_stages(self) -> Mapping[str, Engine]:
+        stages = self._app.deployment.stages
+        if self._stages is not stages:
+            for each in self._engines.values():
+                each.close()
+            self._engines = {each.name: engine_of(each) for each in stages}
+            self._stages = stages
+        return self._engines
+
+    def _own(self, name: str) -> str:
+        """The name itself; raises QueryError if no query that can be changed can have it."""
+        stage, sign, _ = name.partition("=")
+        if sign and stage in (each.name for each in self._app.deployment.stages):
+            raise QueryError(
+                f"'{name[:40]}' is of the stage '{stage}': change its file, then start server and "
+                "pipeline again"
+            )
+        return checked_name(name)
 
 
 def running_query(engine: Engine, name: str) -> ContinuousQuery:
@@ -354,6 +371,26 @@ def _time_of(asked: Asked) -> Callable[[Instant], object]:
 
 def _raise_unknown(name: str) -> NoReturn:
     raise UnknownQuery(f"there has never been a query '{name}'")
+
+
+def _view(query: ContinuousQuery, queries: LiveQueries, stage: str) -> QueryView:
+    relation = query.schedule.relation
+    keys = group_keys(query.query.form.pattern)
+    return QueryView(
+        f"{stage}={query.name}" if stage else query.name,
+        query.text,
+        queries.entry(query.name),
+        type(query.query.form).__name__.upper(),
+        query.reports,
+        queries.reported(query.name),
+        None if relation is None else relation.value,
+        query.variables,
+        query.reason,
+        query.last_report,
+        query.next_report,
+        group_keys=tuple(each for each in keys if each in query.variables),
+        stage=stage,
+    )
 
 
 def _view_stopped(query: Stopped) -> QueryView:

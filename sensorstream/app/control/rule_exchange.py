@@ -334,11 +334,7 @@ class Exchange:
                 return pipeline.change(entry).result()
 
     def checked_ontology(
-        self,
-        pipeline: Pipeline,
-        content: bytes,
-        media_type: str,
-        check: Callable[[Schema], None],
+        self, pipeline: Pipeline, content: bytes, media_type: str, check: Callable[[Schema], None]
     ) -> PreparedTakeover:
         """Prepare another ontology, for the caller to close; raises as :meth:`change_ontology`."""
         successor = self.with_ontology(content, media_type)
@@ -358,10 +354,7 @@ class Exchange:
         return successor
 
     def change_rules(
-        self,
-        pipeline: Pipeline,
-        change: Callable[[Mapping[str, str]], Mapping[str, str]],
-        by: str,
+        self, pipeline: Pipeline, change: Callable[[Mapping[str, str]], Mapping[str, str]], by: str
     ) -> Outcome | None:
         """Put other rule files in force; returns when they are in force and on disk: the outcome,
         or None if the texts and the tables are the same.

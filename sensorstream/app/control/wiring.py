@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 import zlib
 from collections.abc import Callable, Mapping, Sequence
+from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -45,7 +46,7 @@ from sensorstream.engine.message_reading import Mapper, Spacing
 from sensorstream.engine.reorder import Disorder
 from sensorstream.engine.shedding import Shedding
 from sensorstream.errors import SettingsError, TermError
-from sensorstream.journal.records import OntologyVersion
+from sensorstream.journal.records import OntologyVersion, message_id
 from sensorstream.kb.graph_index import KnowledgeBase, Origin
 from sensorstream.language.rule_parser import parse
 from sensorstream.language.syntax import RuleFile
@@ -91,6 +92,11 @@ class Stage:
     key: IRI | None
     deployment: Deployment
     queries: Mapping[str, str]
+
+    def registration(self, query: str) -> str:
+        """The id of a query's registrations in all engines, by its text: above all real entries."""
+        told = f"{self.name} {query} {self.queries[query]}"
+        return message_id(1 << 62 | int.from_bytes(sha256(told.encode()).digest()[:7]))
 
 
 @frozen

@@ -34,7 +34,7 @@ from sensorstream.errors import (
 from sensorstream.history.database import OwnConnection
 from sensorstream.history.effects_store import watermark
 from sensorstream.history.effects_writer import is_written, keys_of_engines, take_answers
-from sensorstream.journal.key_routing import key_named, name_of
+from sensorstream.journal.key_routing import key_named, name_of, stage_name
 from sensorstream.journal.message import AskEngines
 from sensorstream.journal.records import EngineAnswer, Record, number_of_message
 from sensorstream.model.events import Status
@@ -71,6 +71,9 @@ def answer_of(engine: Engine, deployment: Deployment, question: Record, key: str
     try:
         if question.status is Status.SKIPPED:
             raise Unavailable("the process of the engine ended twice while it answered")
+        stage = entry.arguments.get("stage")
+        if stage not in (None, stage_name(key)):
+            raise UnknownQuery(f"key: expected that of an engine of the stage '{stage}'")
         content = pickle.dumps((True, QUESTIONS[entry.question](asked, entry.arguments)))
     except (UnknownQuery, UnknownRules) as error:
         # Engines of stages have queries and rules of their own.
@@ -114,7 +117,7 @@ class EngineQuestions:
             if not is_written(cursor):
                 raise Unavailable("no pipeline runs that could answer: start 'sensorstream stream'")
             if key is None:
-                asked = _needed(cursor, one=one)
+                asked = _needed(cursor, arguments.get("stage"), one=one)
             else:
                 asked = key_named(key, {each.head.name for each in self._app.settings.stages})
             entry = AskEngines(_NAMES[question], arguments, asked)
@@ -146,10 +149,10 @@ class EngineQuestions:
         return found
 
 
-def _needed(cursor: extensions.cursor, *, one: bool) -> str:
-    """The key that need not be named: of the only engine; or "" for all."""
+def _needed(cursor: extensions.cursor, stage: str | None, *, one: bool) -> str:
+    """The key that need not be named: of the only engine (of a stage); or "" for all."""
     most = 1 if one else MOST_ENGINES
-    keys = keys_of_engines(cursor, max(most, _NAMED) + 1)
+    keys = keys_of_engines(cursor, max(most, _NAMED) + 1, stage)
     if len(keys) > most:
         shown = ", ".join(f"'{name_of(each):.60}'" for each in keys[:_NAMED])
         why = "one engine answers" if one else f"there are more than {most} engines"

@@ -43,11 +43,7 @@ from sensorstream.server.operation_routes import (
     outcome_answer,
     routed,
 )
-from sensorstream.server.problems import (
-    ContradictionBody,
-    ProblemBody,
-    problem_of,
-)
+from sensorstream.server.problems import ContradictionBody, ProblemBody, problem_of
 
 routes = APIRouter(tags=["messages"])
 _AT_ONCE: Final = 500

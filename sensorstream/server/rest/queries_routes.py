@@ -51,6 +51,7 @@ class QueryBody(BaseModel):
     """A continuous query; times are application time."""
 
     name: str = Field(examples=["http://example.org/busy"])
+    stage: str = Field(description="the stage on Spark whose engines run it, or empty")
     query: str = Field(validation_alias="text", description="its text")
     registered: str = Field(
         validation_alias="entry",
@@ -160,12 +161,7 @@ def get_query(app: App, name: _Unquoted, response: Response) -> QueryBody:
 
 @routed(routes, "PUT /queries/{name}", "Put a continuous query", headers=IF_MATCH, body=_BODY)
 async def put_query(
-    app: App,
-    name: _Unquoted,
-    request: Request,
-    by: By,
-    match: WantedChange,
-    dry_run: DryRun = None,
+    app: App, name: _Unquoted, request: Request, by: By, match: WantedChange, dry_run: DryRun = None
 ) -> QueryBody | QueryTriedBody:
     """Start a query, instead of the one of this name if there is one."""
     text = await _text(request)
@@ -226,6 +222,8 @@ async def results(
         return await run_in_threadpool(
             lambda: answer_response(app.queries.results(name, key), accept)
         )
+    if key is not None:
+        raise HTTPException(400, "key: the reports of all engines are followed: omit it")
     query = await run_in_threadpool(app.queries.view, name)
     check_format(form or "json", name, query.form)
     events = _follow(app, query, last_event_id, subscription, form or "json")

@@ -130,11 +130,7 @@ def list_rules(app: App, response: Response) -> RulesBody:
     headers=IF_MATCH[:1],
 )
 def put_rules(
-    app: App,
-    body: RuleSetBody,
-    by: By,
-    match: WantedChange,
-    dry_run: DryRun = None,
+    app: App, body: RuleSetBody, by: By, match: WantedChange, dry_run: DryRun = None
 ) -> ChangedBody | TriedBody:
     """Check and swap, whole or not at all; answers when they are in force."""
     if dry_run is not None:
@@ -143,11 +139,7 @@ def put_rules(
 
 
 @routed(
-    routes,
-    Operations.rule_file,
-    "Read a rule file in force",
-    types=_TEXT,
-    response_class=Response,
+    routes, Operations.rule_file, "Read a rule file in force", types=_TEXT, response_class=Response
 )
 def read_rule_file(app: App, name: str, request: Request) -> Response:
     """Its text: rules, RML (`.ttl`), XSLT (`.xsl`), DOTR (`.dotr`), a rule set (`.ru`)."""
@@ -157,20 +149,9 @@ def read_rule_file(app: App, name: str, request: Request) -> Response:
     return tagged(Response(text, media_type=media_type), request)
 
 
-@routed(
-    routes,
-    Operations.put_rule_file,
-    "Put a rule file in force",
-    headers=IF_MATCH,
-    body=_TEXT,
-)
+@routed(routes, Operations.put_rule_file, "Put a rule file in force", headers=IF_MATCH, body=_TEXT)
 async def put_rule_file(
-    app: App,
-    name: str,
-    request: Request,
-    by: By,
-    match: WantedChange,
-    dry_run: DryRun = None,
+    app: App, name: str, request: Request, by: By, match: WantedChange, dry_run: DryRun = None
 ) -> ChangedBody | TriedBody | QueryTriedBody:
     """Check and swap: a new file, or instead of the one of this name, which says its language.
 
@@ -231,7 +212,7 @@ class OverTime:
     def files(self) -> Iterator[tuple[str, str, str]]:
         """The names of all files and queries, and their texts."""
         for each in self._queries.views():
-            if is_rules(each.text) and not each.stopped:
+            if is_rules(each.text) and not each.stopped and not each.stage:
                 yield f"{each.name}{_ENDING}", each.name, each.text
 
     def text(self, name: str) -> str:

@@ -159,11 +159,7 @@ _TEXT: Final[dict[str, Any]] = {each: {"schema": {"type": "string"}} for each in
 
 
 @routed(
-    routes,
-    Operations.ontology,
-    "Read the ontology in force",
-    types=_TEXT,
-    response_class=Response,
+    routes, Operations.ontology, "Read the ontology in force", types=_TEXT, response_class=Response
 )
 def read_ontology(app: App, request: Request) -> Response:
     """Its text; the header `SensorStream-Origin` is `settings` or the change's id."""
@@ -180,11 +176,7 @@ def read_ontology(app: App, request: Request) -> Response:
     body=_TEXT,
 )
 async def put_ontology(
-    app: App,
-    request: Request,
-    by: By,
-    match: WantedChange,
-    dry_run: DryRun = None,
+    app: App, request: Request, by: By, match: WantedChange, dry_run: DryRun = None
 ) -> ChangedBody | TriedBody:
     """Check, classify and swap; answers when it is in force. Messages come in meanwhile."""
     content_type = request.headers.get("content-type", "")

@@ -130,13 +130,7 @@ class RecoveredBody(BaseModel):
     recovered: int
 
 
-@routed(
-    routes,
-    Operations.add_webhook,
-    "Register a webhook",
-    RegisteredBody,
-    status_code=201,
-)
+@routed(routes, Operations.add_webhook, "Register a webhook", RegisteredBody, status_code=201)
 def register(app: App, body: NewWebhookBody, request: Request, by: By) -> JSONResponse:
     """Deliver the alerts raised from now on to a URL, and reports of the named queries."""
     return _registered(app.webhooks.register(body, body.secret, by), request)
@@ -176,7 +170,8 @@ def put_webhook(
     """Register a webhook by this id (201, with its secret), or change the one that has it."""
     if dry_run is not None:
         fault = app.webhooks.try_put(webhook_id, body)
-        running = {each.name for each in app.queries.views() if not each.stopped}
+        views = (each for each in app.queries.views() if not each.stopped)
+        running = {each.name.removeprefix(each.stage and f"{each.stage}=") for each in views}
         return WebhookTriedBody(
             faults=fault_bodies([] if fault is None else [fault]),
             absent=[each for each in body.queries if each not in running],
@@ -188,11 +183,7 @@ def put_webhook(
 
 
 @routed(
-    routes,
-    Operations.delete_webhook,
-    "Remove a webhook",
-    status_code=204,
-    headers=IF_MATCH[:1],
+    routes, Operations.delete_webhook, "Remove a webhook", status_code=204, headers=IF_MATCH[:1]
 )
 def delete_webhook(app: App, webhook_id: str, by: By, match: WantedChange) -> None:
     """Stop delivering to a webhook; its deliveries are dropped."""

@@ -79,8 +79,7 @@ class BecauseBody(BaseModel):
 
 
 _Basis: TypeAlias = Annotated[
-    Literal["said", "rule", "inferred", "ontology", "left"],
-    BeforeValidator(attrgetter("value")),
+    Literal["said", "rule", "inferred", "ontology", "left"], BeforeValidator(attrgetter("value"))
 ]
 
 

@@ -78,9 +78,7 @@ def test_properties_that_no_rule_names_are_not_kept_without_end() -> None:
 @settings(max_examples=100)
 @given(layers=programs(), static=st.sets(facts, max_size=3), stream=streams)
 def test_a_program_with_linear_rules_apart_derives_the_same(
-    layers: tuple[tuple[DerivationRule, ...], ...],
-    static: set[Triple],
-    stream: list[list[Change]],
+    layers: tuple[tuple[DerivationRule, ...], ...], static: set[Triple], stream: list[list[Change]]
 ) -> None:
     linear, others = parted({rule.name: rule for layer in layers for rule in layer}.values())
     closure = FlatClosure(linear)

@@ -13,7 +13,7 @@ def test_a_rule_selects_what_another_one_has_made_at_the_same_time() -> None:
     machine = Machine(
         "rule second define { dotr_id1 :of ?a } from A(SELECT ?a { ?a a :Alarm }) with ?a = A.?a "
         "rule first define { dotr_id1 a :Alarm ; :at ?s } from T(SELECT ?s { ?s a :T }) "
-        "with ?s = T.?s",
+        "with ?s = T.?s"
     )
     machine.push(5, triples_of(1, ("T", "x", 1)))
     machine.push(7, triples_of(2, ("B", "x", 1)))

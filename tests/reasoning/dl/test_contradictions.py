@@ -157,9 +157,7 @@ def deployment(
 @settings(max_examples=25)
 @given(window=st.lists(ASSERTIONS, min_size=3, max_size=12, unique=True))
 def test_what_is_named_contradicts_and_every_part_of_it_has_a_model(
-    deployment: tuple[list[str], Deployment],
-    judge: Callable[[str], bool],
-    window: list[Triple],
+    deployment: tuple[list[str], Deployment], judge: Callable[[str], bool], window: list[Triple]
 ) -> None:
     axioms, asked = deployment
     refused = asked.refused(window)

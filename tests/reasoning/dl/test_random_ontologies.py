@@ -177,7 +177,7 @@ individual_axioms = st.one_of(
             ":o1 :p :o2 .",
             ":o2 :d 5 .",
         ]
-    ),
+    )
 )
 rare_axioms = st.sampled_from(
     [

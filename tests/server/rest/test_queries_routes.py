@@ -49,20 +49,24 @@ WINDOWED = (
 )
 
 
+def readings(folder: Path, database: str, size: str) -> Settings:
+    """A deployment whose window has so many readings."""
+    (folder / "o.ttl").write_text(ONTOLOGY)
+    (folder / "r.rules").write_text(RULES)
+    return Settings(
+        path=folder / "sensorstream.toml",
+        ontology=OntologySettings((folder / "o.ttl",)),
+        rules=RuleSettings((folder / "r.rules",)),
+        window=WindowSettings(size=size),
+        history=HistorySettings(url=database),
+    )
+
+
 @pytest.fixture
 def url(
     tmp_path: Path, database: str, listen: Callable[[Application], Iterator[str]]
 ) -> Iterator[str]:
-    (tmp_path / "o.ttl").write_text(ONTOLOGY)
-    (tmp_path / "r.rules").write_text(RULES)
-    settings = Settings(
-        path=tmp_path / "sensorstream.toml",
-        ontology=OntologySettings((tmp_path / "o.ttl",)),
-        rules=RuleSettings((tmp_path / "r.rules",)),
-        window=WindowSettings(size="3"),
-        history=HistorySettings(url=database),
-    )
-    with Application.open(settings) as application:
+    with Application.open(readings(tmp_path, database, "3")) as application:
         yield from listen(application)
 
 

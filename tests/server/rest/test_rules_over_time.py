@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from ipaddress import ip_network
 from pathlib import Path
 
@@ -11,15 +12,8 @@ import pytest
 
 from sensorstream.app.application import Application
 from sensorstream.cli.demo.output import Receiver
-from sensorstream.settings.settings import (
-    HistorySettings,
-    OntologySettings,
-    RuleSettings,
-    Settings,
-    WebhookSettings,
-    WindowSettings,
-)
-from tests.server.rest.test_queries_routes import ONTOLOGY, PREFIX, RULES, SPARQL, Follower, say
+from sensorstream.settings.settings import WebhookSettings
+from tests.server.rest.test_queries_routes import PREFIX, SPARQL, Follower, readings, say
 from tests.waiting import eventually
 
 RISE = f"""{PREFIX}
@@ -38,18 +32,9 @@ alert critical "{{?room}} rose to {{?v}}" key "{{?room}}"
 def web(
     tmp_path: Path, database: str, listen: Callable[[Application], Iterator[str]]
 ) -> Iterator[httpx.Client]:
-    (tmp_path / "o.ttl").write_text(ONTOLOGY)
-    (tmp_path / "r.rules").write_text(RULES)
-    settings = Settings(
-        path=tmp_path / "sensorstream.toml",
-        ontology=OntologySettings((tmp_path / "o.ttl",)),
-        rules=RuleSettings((tmp_path / "r.rules",)),
-        window=WindowSettings(size="2"),
-        history=HistorySettings(url=database),
-        webhooks=WebhookSettings(allow=(ip_network("127.0.0.1/32"),)),
-    )
-    with Application.open(settings) as application:
-        for url in listen(application):
+    allowed = WebhookSettings(allow=(ip_network("127.0.0.1/32"),))
+    with Application.open(replace(readings(tmp_path, database, "2"), webhooks=allowed)) as server:
+        for url in listen(server):
             with httpx.Client(base_url=url, timeout=300) as client:
                 yield client
 
