@@ -22,6 +22,7 @@ from sensorstream.model.events import Ended, Evidence, Message, Provenance, Rule
 from sensorstream.model.terms import IRI, BlankNode, Literal, Subject, Term, Triple
 from tests.databases import execute
 from tests.history.test_store import alert, effects, entry
+from tests.waiting import eventually
 
 NOW = datetime(2014, 8, 1, tzinfo=UTC)
 EX = "http://example.org/"
@@ -114,29 +115,27 @@ def test_only_the_newest_statements_are_read(
     connection = psycopg2.connect(url)
     connection.autocommit = True
     with connection.cursor() as cursor:
-        cursor.execute("analyze store.statements")
-        cursor.execute("select pg_stat_force_next_flush()")
-        cursor.execute(READ)
-        before = cursor.fetchone()
-        found = PostgresReader(database).latest_values([name])
-        database.dispose()
-        rows_read = 0
-        for _ in range(200):
+
+        def rows_read() -> int:
             cursor.execute("select pg_stat_clear_snapshot()")
-            cursor.execute("select pg_sleep(0.05)")
             cursor.execute(READ)
-            after = cursor.fetchone()
-            assert before is not None
-            assert after is not None
-            rows_read = after[0] - before[0]
-            if rows_read:
-                break
+            return int(cursor.fetchall()[0][0])
+
+        cursor.execute("analyze store.statements")
+        told = []
+        for _ in range(3):
+            before = rows_read()
+            found = PostgresReader(database).latest_values([name])
+            database.dispose()
+            eventually(lambda: rows_read() > before)  # noqa: B023 - it is over then
+            told.append(rows_read() - before)
     connection.close()
     assert found[name] == [
         Latest(former[-1].triple, Provenance("m1", 19_999), 20_000, inferred=False),
         Latest(other.triple, Provenance("m1", 5), other.valid_to, inferred=False),
     ]
-    assert 0 < rows_read <= RECENT + 100
+    # Once it may be told late what others have read before.
+    assert min(told) <= RECENT + 100
 
 
 READ = """
